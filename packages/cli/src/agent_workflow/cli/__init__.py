@@ -1,0 +1,5 @@
+"""The agent-workflow command."""
+
+
+def main() -> None:
+    """Run the command line."""

@@ -1,0 +1,1 @@
+"""Record contracts of agent-workflow evidence."""
