@@ -5,7 +5,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import core_schema
 
-from agent_workflow.evidence_schemas._registry import Contract
+from agent_workflow.evidence_schemas._registry import NAMESPACE, Contract
 
 
 class _ContractSchema(GenerateJsonSchema):
@@ -36,3 +36,8 @@ def json_schema(contract: Contract) -> dict[str, Any]:
     if model is None:
         raise LookupError(f"no contract {contract.id!r}")
     return {"$id": contract.id, **model.model_json_schema(schema_generator=_ContractSchema)}
+
+
+def file_name(contract: Contract) -> str:
+    """Return the name of a file for a contract's schema, such as ``completion.v1.schema.json``."""
+    return contract.id.removeprefix(NAMESPACE).replace("/", ".") + ".schema.json"
