@@ -111,7 +111,7 @@ class CatalogReference(Shape, extra="forbid"):
     role: Role
 
 
-class _LaunchContract(Record, extra="forbid"):
+class _LaunchContract(Record):
     """What both versions of the launch contract have in common."""
 
     session: LaunchSession
