@@ -149,6 +149,8 @@ class RunIndexer:
             twin = candidate.archived_twin
             archive = _directory(twin, storage)
             twin_scan = replace(scan_run(twin, archive), fingerprint=scan.fingerprint)
+            with self._connection:
+                self._writer.clear(scan.session_id)  # the error just written, which a fresh database is not cleared of
             return self._replace(twin, twin_scan, archive, {}, settled=settled)
         return outcome, moving
 
