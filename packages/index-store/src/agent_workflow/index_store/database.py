@@ -111,9 +111,13 @@ def open_for_reading(location: IndexLocation) -> apsw.Connection:
         raise missing(location)
     connection = _open_read_only(location)
     if verdict is HeaderVerdict.OLDER:
+        version = int(connection.pragma("user_version"))
         connection.close()
         raise OutdatedDatabase(
-            f"{location.database} has an older schema", path=str(location.database), hint="agent-workflow index sync"
+            f"{location.database} has schema {version}, older than this version's {SCHEMA_VERSION}",
+            version,
+            path=str(location.database),
+            hint="agent-workflow index sync",
         )
     return connection
 

@@ -40,7 +40,15 @@ class MissingDatabase(IndexStoreError):
 
 
 class OutdatedDatabase(IndexStoreError):
-    """The database has an older schema; the next sync upgrades it."""
+    """The database has an older schema; the next sync upgrades it.
+
+    Attributes:
+        schema_version: the version that it has.
+    """
+
+    def __init__(self, message: str, schema_version: int, *, path: str, hint: str) -> None:
+        super().__init__(message, path=path, hint=hint)
+        self.schema_version = schema_version
 
 
 class WriterBusy(IndexStoreError):

@@ -1,6 +1,7 @@
 """How the projection compares with its sources at this moment, found by names and ``lstat`` alone."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -29,8 +30,13 @@ def status(state_root: Path) -> StatusReport:
                 return _missing(str(path), str(root.path), _count_sources(root))
             try:
                 connection = open_for_reading(location)
-            except (MissingDatabase, OutdatedDatabase):
+            except MissingDatabase:
                 return _missing(str(location.database), str(root.path), _count_sources(root))
+            except OutdatedDatabase as error:
+                # Its rows cannot be compared until the next sync has upgraded it, so no run counts as current.
+                missing = _missing(str(location.database), str(root.path), _count_sources(root))
+                freshness = replace(missing.freshness, word="stale")
+                return replace(missing, exists=True, schema_version=error.schema_version, freshness=freshness)
             try:
                 return _status(root, location, connection)
             except apsw.Error as error:

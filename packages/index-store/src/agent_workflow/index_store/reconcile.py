@@ -200,8 +200,8 @@ def _run_pass(root: StateRoot, location: IndexLocation, work: _Pass) -> SyncRepo
             work.progress(done, len(runs))
         _prune(discovery, known, work)
         _settle_workflow_owners(discovery, storage, indexer, work)
+    reconcile_repairs(root, work.connection)
     if work.scope.session_id is None:
-        reconcile_repairs(root, work.connection)
         _finish(work, discovery.odd_entries)
     return _report(location, work)
 

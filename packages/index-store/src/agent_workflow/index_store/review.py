@@ -179,6 +179,6 @@ def _receipt_names(directory: int) -> list[str]:
     except OSError as error:
         raise InvalidReceipt(f"cannot be opened: {error.strerror}", _RECEIPTS) from error
     try:
-        return sorted(os.listdir(descriptor))  # noqa: PTH208 -- by descriptor, so that no link is followed
+        return sorted(os.listdir(descriptor))
     finally:
         os.close(descriptor)

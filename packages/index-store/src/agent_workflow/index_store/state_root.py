@@ -101,7 +101,7 @@ def open_state_root(path: Path, *, create: bool = False) -> Iterator[StateRoot |
         UnsafePath: it is a link, no directory, somebody else's, or writable by others.
         NotWritable: it cannot be made.
     """
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 -- Path.resolve would follow a link at the last component
+    absolute = Path(os.path.abspath(path))
     if absolute.name == "":
         raise UnsafePath(
             "the file system's root is no state root", path=str(absolute), hint="name a directory below it"
