@@ -3,6 +3,12 @@
 # Only a Python that is already here is used; UV_PYTHON_DOWNLOADS=automatic lets uv fetch one.
 export UV_PYTHON_DOWNLOADS ?= never
 
+# Where the machine keeps certificates of its own (a company's proxy, for example), uv trusts those. The second name is the old one.
+ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt /etc/ssl/cert.pem /etc/pki/tls/certs/ca-bundle.crt),)
+export UV_SYSTEM_CERTS ?= true
+export UV_NATIVE_TLS ?= true
+endif
+
 # Asked for its version because a version manager's shim may be on PATH without a uv behind it.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo .tools/bin/uv)
 RUN := $(UV) run --frozen
