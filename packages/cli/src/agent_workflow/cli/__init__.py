@@ -1,5 +1,5 @@
-"""The agent-workflow command."""
+"""The ``agent-workflow`` command."""
 
+from agent_workflow.cli._app import main
 
-def main() -> None:
-    """Run the command line."""
+__all__ = ["main"]

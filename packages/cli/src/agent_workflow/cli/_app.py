@@ -1,0 +1,162 @@
+"""The root of the command, and the one place where an error becomes a line and an exit code."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, NamedTuple, NoReturn
+
+import typer
+
+from agent_workflow import index_store
+from agent_workflow.cli._call import AsJson, Call, StateRoot
+from agent_workflow.cli._failure import (
+    EXIT_DONE,
+    CommandFailed,
+    Failure,
+    failure_of_call,
+    failure_of_store,
+    failure_of_system,
+    interrupted,
+    refused_platform,
+)
+from agent_workflow.cli._output import abandon_stdout, flush_stdout, say, show_document, tell
+
+PROGRAM = "agent-workflow"
+
+
+class _Mount(NamedTuple):
+    """Where a command lives: a ``typer.Typer`` for a group, a function for a single command."""
+
+    module: str
+    attribute: str
+
+
+_MOUNTS = {
+    "index": _Mount("agent_workflow.cli._index", "index_app"),
+    "trace": _Mount("agent_workflow.cli._trace", "trace_app"),
+    "init": _Mount("agent_workflow.cli._init", "init_command"),
+    "demo": _Mount("agent_workflow.cli._demo", "demo"),
+    "doctor": _Mount("agent_workflow.cli._doctor", "doctor"),
+}
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one call.
+
+    Args:
+        arguments: what stands behind the program's name.
+
+    Returns:
+        0 done; 1 what was checked is not good, or what was named does not exist; 2 the call or the configuration is
+        wrong; 3 refused for safety; 130 interrupted.
+    """
+    call = Call(as_json=_asks_for_json(arguments))
+    try:
+        code = _answer(arguments, call)
+        flush_stdout()
+    except BrokenPipeError:
+        abandon_stdout()
+        return EXIT_DONE
+    except OSError as error:
+        abandon_stdout()
+        failure = failure_of_system(error)
+        tell(failure.line)
+        return failure.exit_code
+    return code
+
+
+def _answer(arguments: Sequence[str], call: Call) -> int:
+    """Run the command and report what stopped it."""
+    try:
+        return _invoke(arguments, call)
+    except typer.TyperException as error:
+        failure = failure_of_call(error)
+    except CommandFailed as error:
+        failure = error.failure
+    except index_store.IndexStoreError as error:
+        failure = failure_of_store(error, call.named_root)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        failure = failure_of_system(error)
+    except KeyboardInterrupt:
+        failure = interrupted()
+    tell(failure.line)
+    if call.as_json:
+        show_document(failure.to_document())
+    return failure.exit_code
+
+
+def _invoke(arguments: Sequence[str], call: Call) -> int:
+    if (refused := refused_platform(sys.platform)) is not None:
+        raise CommandFailed(refused)
+    command = typer.main.get_command(application(arguments))
+    try:
+        with command.make_context(PROGRAM, list(arguments) or ["--help"], obj=call) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+    return EXIT_DONE
+
+
+def application(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Build the command with what a call can reach.
+
+    Args:
+        arguments: the call. A command that it does not name is not imported; where it names none, all are.
+    """
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(_root)
+    for name, mount in _MOUNTS.items():
+        if _can_reach(name, arguments) and find_spec(mount.module) is not None:
+            command = getattr(import_module(mount.module), mount.attribute)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name)
+            else:
+                app.command(name)(command)
+    return app
+
+
+def _can_reach(name: str, arguments: Sequence[str]) -> bool:
+    named = [argument for argument in arguments if argument in _MOUNTS]
+    help_comes_first = "--help" in arguments and (not named or arguments.index("--help") < arguments.index(named[0]))
+    return name in named or not named or help_comes_first
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    """Tell whether an error is to be a document too; what stands behind ``--`` is somebody else's."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in own
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        say(f"{PROGRAM} {version('agent-workflow-cli')}")
+        raise typer.Exit
+
+
+def _root(
+    context: typer.Context,
+    as_json: AsJson = False,
+    state_root: StateRoot = None,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """A flight recorder for coding agents: what ran, what failed and why, what waits for you, what it cost.
+
+    Exit codes: 0 done; 1 what was checked is not good, or what was named does not exist; 2 the call or the
+    configuration is wrong; 3 refused for safety.
+    """
+    Call.of(context, as_json, state_root)
+
+
+__all__ = ["PROGRAM", "Failure", "application", "main", "run"]

@@ -1,0 +1,85 @@
+"""A value of a column as the text of a table's cell."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from agent_workflow.cli._terminal_text import printable
+
+Value = str | int | float | None
+
+UNKNOWN = "-"
+"""Shown where a value is NULL: unknown, which is not zero."""
+
+_BYTE_UNITS = ("B", "K", "M", "G", "T")
+
+
+def whole(value: Value) -> str:
+    """Write a value as it is."""
+    return UNKNOWN if value is None else printable(str(value))
+
+
+def minute(value: Value) -> str:
+    """Write an ISO 8601 time as a minute of UTC; what is no time stays what it is."""
+    text = whole(value)
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            return moment.strftime("%Y-%m-%d %H:%M")
+        return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%MZ")
+    except (ValueError, OverflowError):
+        return text
+
+
+def number(value: Value) -> str:
+    """Write a number with three digits that count."""
+    if not isinstance(value, float):
+        return whole(value)
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def size(value: Value) -> str:
+    """Write a number of bytes with three digits and its unit, for example ``15.3M``."""
+    if not isinstance(value, int) or value < 1000:
+        return whole(value)
+    amount = float(value)
+    for unit in _BYTE_UNITS:
+        if amount < 1000:
+            break
+        amount /= 1024
+    return f"{amount:.3g}{unit}" if amount < 100 else f"{amount:.0f}{unit}"
+
+
+def flag(value: Value) -> str:
+    """Write a truth value."""
+    return UNKNOWN if value is None else "yes" if value else "no"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the values of a column are written and shortened.
+
+    Attributes:
+        write: a value as text without control characters.
+        floor: columns that shortening keeps; None where nothing may be cut off.
+        right: stands at the right edge.
+        keeps_end: shortening leaves out of the middle.
+        coloured: the word says how good a state is.
+    """
+
+    write: Callable[[Value], str] = whole
+    floor: int | None = None
+    right: bool = False
+    keeps_end: bool = False
+    coloured: bool = False
+
+
+ID = Form(floor=24, keeps_end=True)
+NAME = Form(floor=10)
+TEXT = Form(floor=14)
+PATH = Form(floor=15, keeps_end=True)
+STATE = Form(floor=9, coloured=True)
+TIME = Form(minute, floor=17)
+NUMBER = Form(number, right=True)
+BYTES = Form(size, right=True)
+FLAG = Form(flag)

@@ -1,0 +1,114 @@
+"""What stops a call, as one line and as one document."""
+
+import re
+import shlex
+from dataclasses import dataclass
+
+import typer
+
+from agent_workflow import index_store
+from agent_workflow.cli._terminal_text import printable
+
+EXIT_DONE = 0
+EXIT_NOT_GOOD = 1
+EXIT_WRONG_CALL = 2
+EXIT_REFUSED = 3
+EXIT_INTERRUPTED = 130
+
+_REFUSED = ("UnsafePath", "ForeignDatabase", "NewerDatabase")
+_WRONG_CALL = ("InvalidQuestion",)
+_COMMANDS = ("agent-workflow ", "chmod ", "rm ")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a call was not answered.
+
+    Attributes:
+        code: one word for programs, for example ``missing_database``.
+        message: what is wrong, with the path where there is one.
+        path: the file or directory at fault.
+        hint: the next step, a command or a sentence.
+        exit_code: exit code of the process.
+    """
+
+    code: str
+    message: str
+    path: str | None = None
+    hint: str | None = None
+    exit_code: int = EXIT_NOT_GOOD
+
+    @property
+    def line(self) -> str:
+        """The failure as one line for a person, without the program's name."""
+        path = f" ({self.path})" if self.path and self.path not in self.message else ""
+        if self.hint is None:
+            return self.message + path
+        step = f"run: {self.hint}" if self.hint.startswith(_COMMANDS) else self.hint
+        return f"{self.message}{path}; {step}"
+
+    def to_document(self) -> dict[str, object]:
+        """Return the JSON document."""
+        return {"error": {"code": self.code, "message": self.message, "path": self.path, "hint": self.hint}}
+
+
+class CommandFailed(Exception):
+    """A command found what stops it; the edge turns it into words."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def failure_of_store(error: "index_store.IndexStoreError", named_root: str | None = None) -> Failure:
+    """Describe an error of the index store.
+
+    Args:
+        error: what was raised.
+        named_root: ``--state-root`` as given, so that the next step names it too.
+    """
+    name = type(error).__name__
+    exit_code = EXIT_REFUSED if name in _REFUSED else EXIT_WRONG_CALL if name in _WRONG_CALL else EXIT_NOT_GOOD
+    code = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    return Failure(code, str(error), error.path, with_state_root(error.hint, named_root), exit_code)
+
+
+def with_state_root(command: str | None, named_root: str | None) -> str | None:
+    """Make a command that is shown speak of the same state root as the call."""
+    if command is None or named_root is None:
+        return command
+    return command.replace("agent-workflow index", f"agent-workflow --state-root {shlex.quote(named_root)} index")
+
+
+def failure_of_call(error: typer.TyperException) -> Failure:
+    """Describe a call that Typer does not accept."""
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    context = getattr(error, "ctx", None)
+    hint = None if context is None else f"{context.command_path} --help"
+    return Failure("usage_error", message, hint=hint, exit_code=EXIT_WRONG_CALL)
+
+
+def failure_of_system(error: OSError) -> Failure:
+    """Describe what the operating system refused."""
+    path = None if error.filename is None else printable(str(error.filename))
+    reason = error.strerror or str(error)
+    message = reason if path is None else f"{path}: {reason}"
+    return Failure("system_error", message, path, "see that it exists, is yours and that its disk has room")
+
+
+def interrupted() -> Failure:
+    """Describe the end by Ctrl-C."""
+    return Failure("interrupted", "interrupted; what was indexed so far is whole", exit_code=EXIT_INTERRUPTED)
+
+
+def refused_platform(platform: str) -> Failure | None:
+    """Refuse Windows, where there are no directory descriptors to open evidence through.
+
+    Args:
+        platform: ``sys.platform``.
+    """
+    if platform not in ("win32", "cygwin", "msys"):
+        return None
+    message = "Windows is not supported: evidence is read through directory descriptors, which it does not have"
+    hint = "use Linux or macOS, or Linux inside WSL 2"
+    return Failure("unsupported_platform", message, hint=hint, exit_code=EXIT_WRONG_CALL)

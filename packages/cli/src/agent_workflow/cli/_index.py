@@ -1,0 +1,150 @@
+"""``agent-workflow index``: the evidence index of the whole host."""
+
+from typing import Annotated
+
+import typer
+
+from agent_workflow import index_store
+from agent_workflow.cli._call import AsJson, Call, StateRoot
+from agent_workflow.cli._failure import EXIT_NOT_GOOD
+from agent_workflow.cli._output import say, show_document, tell
+from agent_workflow.cli._progress import RunProgress
+
+index_app = typer.Typer(
+    help="Ask what every agent on this host did, from an index that can be thrown away.", rich_markup_mode=None
+)
+
+Run = Annotated[str | None, typer.Option("--run", metavar="ID", help="Only this run.")]
+ActiveOnly = Annotated[bool, typer.Option("--active-only", help="Leave archived runs out.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 when a run is in error.")]
+
+
+@index_app.callback()
+def index(context: typer.Context, as_json: AsJson = False, state_root: StateRoot = None) -> None:
+    """Ask what every agent on this host did, from an index that can be thrown away."""
+    Call.of(context, as_json, state_root)
+
+
+@index_app.command()
+def status(context: typer.Context, as_json: AsJson = False, state_root: StateRoot = None) -> None:
+    """Say how fresh the index is, what it holds and what to do next."""
+    call = Call.of(context, as_json, state_root)
+    report = index_store.status(call.state_root)
+    if call.as_json:
+        show_document(report.to_document())
+    else:
+        from agent_workflow.cli._index_words import status_lines
+
+        say(*status_lines(report, call.named_root))
+
+
+@index_app.command()
+def sync(
+    context: typer.Context,
+    run: Run = None,
+    active_only: ActiveOnly = False,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    state_root: StateRoot = None,
+) -> None:
+    """Bring the index in line with the evidence; what did not change costs nothing."""
+    call = Call.of(context, as_json, state_root)
+    with RunProgress("looked at") as progress:
+        report = index_store.sync(call.state_root, session_id=run, active_only=active_only, progress=progress)
+    _report(report, "synced", call, strict=strict)
+
+
+@index_app.command()
+def rebuild(
+    context: typer.Context,
+    run: Run = None,
+    active_only: ActiveOnly = False,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    state_root: StateRoot = None,
+) -> None:
+    """Make the index from nothing; until it is done, readers see the old one."""
+    call = Call.of(context, as_json, state_root)
+    with RunProgress("indexed") as progress:
+        report = index_store.rebuild(call.state_root, session_id=run, active_only=active_only, progress=progress)
+    _report(report, "rebuilt", call, strict=strict)
+
+
+def _report(report: "index_store.SyncReport", verb: str, call: Call, *, strict: bool) -> None:
+    if call.as_json:
+        show_document(report.to_document())
+    else:
+        from agent_workflow.cli._index_words import sync_lines
+
+        say(*sync_lines(report, verb, call.named_root))
+    if strict and report.errors:
+        tell(f"{len(report.errors)} in error, and --strict was given")
+        raise typer.Exit(EXIT_NOT_GOOD)
+
+
+@index_app.command()
+def verify(
+    context: typer.Context,
+    full: Annotated[bool, typer.Option("--full", help="Hash every source and sealed artifact again.")] = False,
+    review: Annotated[
+        str | None, typer.Option("--review", metavar="ID", help="Judge this run: sealed, completed, passing, reviewed.")
+    ] = None,
+    as_json: AsJson = False,
+    state_root: StateRoot = None,
+) -> None:
+    """Check the index, with --full against every source; exits 1 unless valid.
+
+    With --review the exit code speaks of that run: 0 when its review is verified.
+    """
+    call = Call.of(context, as_json, state_root)
+    with RunProgress("hashed") as progress:
+        report = index_store.verify(call.state_root, full=full, review=review, progress=progress)
+    if call.as_json:
+        show_document(report.to_document())
+    else:
+        from agent_workflow.cli._index_words import verification_lines
+
+        say(*verification_lines(report, call.named_root))
+    good = report.valid if report.review is None else report.review.verdict == "verified"
+    if not good:
+        raise typer.Exit(EXIT_NOT_GOOD)
+
+
+@index_app.command()
+def query(
+    context: typer.Context,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="runs, incidents, permissions, performance, workflows, workflow-nodes, errors, repairs, events, "
+            "health, remediations, attempts, metrics, processes or notices.",
+        ),
+    ],
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this run.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only this state, for example failed or open.")] = None,
+    category: Annotated[str | None, typer.Option("--category", help="Only this category.")] = None,
+    executor: Annotated[str | None, typer.Option("--executor", help="Only this agent program.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Only this model.")] = None,
+    pack: Annotated[str | None, typer.Option("--pack", metavar="ID", help="Only this prompt pack.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="From then on: a date, a time, or an age such as 24h.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Up to then: a date, a time, or an age such as 7d.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most so many rows, 1 to 10000.")] = 100,
+    wide: Annotated[bool, typer.Option("--wide", help="Show every column, and all of every value.")] = False,
+    as_json: AsJson = False,
+    state_root: StateRoot = None,
+) -> None:
+    """Answer one question, newest first, under a line that says how fresh the answer is."""
+    call = Call.of(context, as_json, state_root)
+    filters = index_store.Filters(session, state, category, executor, model, pack, since, until)
+    report = index_store.query(call.state_root, kind, filters, limit=limit)
+    if call.as_json:
+        show_document(report.to_document())
+    else:
+        from agent_workflow.cli._query_words import query_lines
+
+        say(*query_lines(report, filters, limit, call.named_root, wide=wide))

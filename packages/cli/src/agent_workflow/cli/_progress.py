@@ -1,0 +1,47 @@
+"""How far a long call has come, on a terminal only and gone at its end."""
+
+import sys
+import time
+from types import TracebackType
+
+from agent_workflow.cli._output import is_terminal
+
+_FIRST_SHOWN_SECONDS = 0.3
+_REDRAW_SECONDS = 0.1
+
+
+class RunProgress:
+    """A line ``indexed 120 of 1000 runs`` on stderr, redrawn in place.
+
+    It is drawn with carriage returns and spaces alone, so it needs nothing of the terminal. It shows nothing where
+    stderr is no terminal, and nothing of a call that is done at once.
+    """
+
+    def __init__(self, verb: str) -> None:
+        """Prepare; ``verb`` is what happens to runs, for example ``indexed``."""
+        self._verb = verb
+        self._drawn = 0
+        self._enabled = is_terminal(sys.stderr)
+        self._next_at = time.monotonic() + _FIRST_SHOWN_SECONDS
+
+    def __enter__(self) -> "RunProgress":
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        """Draw how many runs are done."""
+        if self._enabled and time.monotonic() >= self._next_at:
+            self._next_at = time.monotonic() + _REDRAW_SECONDS
+            self._draw(f"{self._verb} {done} of {total} runs")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._drawn:
+            self._draw("")
+            sys.stderr.write("\r")
+            sys.stderr.flush()
+
+    def _draw(self, text: str) -> None:
+        sys.stderr.write("\r" + text.ljust(self._drawn))
+        sys.stderr.flush()
+        self._drawn = len(text)
