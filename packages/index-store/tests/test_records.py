@@ -40,6 +40,7 @@ BAD_JSON = {
     "leading zero": b'{"a": 01}',
     "empty": b"",
     "blanks": b" \t ",
+    "many values": b"[" + b"[]," * 500_000 + b"[]]",
     "length": b'"' + b"x" * MAXIMUM_RECORD_BYTES + b'"',
 }
 

@@ -109,7 +109,10 @@ def open_for_reading(location: IndexLocation) -> apsw.Connection:
     verdict = header_verdict(location)
     if verdict is HeaderVerdict.EMPTY:
         raise missing(location)
-    connection = _open_read_only(location)
+    try:
+        connection = _open_read_only(location)
+    except _UnfinishedTransaction:
+        raise missing(location) from None
     if verdict is HeaderVerdict.OLDER:
         version = int(connection.pragma("user_version"))
         connection.close()
@@ -137,44 +140,85 @@ def header_verdict(location: IndexLocation) -> HeaderVerdict:
         DamagedDatabase: SQLite cannot read it, though its identity is ours.
         UnsafePath: a link stands in its place.
     """
-    identity = _identity_in_file(location)
-    if identity not in (0, APPLICATION_ID):
-        raise _foreign(location)
-    connection = _open_read_only(location)
+    if not _begun(location):
+        return HeaderVerdict.EMPTY
+    try:
+        connection = _open_read_only(location)
+    except _UnfinishedTransaction:
+        return HeaderVerdict.EMPTY
+    try:
+        return _judge(location, connection)
+    finally:
+        connection.close()
+
+
+def _judge(location: IndexLocation, connection: apsw.Connection) -> HeaderVerdict:
+    """Judge the database that a connection has open, which is not always the file that was looked at before.
+
+    Raises:
+        ForeignDatabase, NewerDatabase, DamagedDatabase: as named.
+    """
     try:
         application_id = int(connection.pragma("application_id"))
         user_version = int(connection.pragma("user_version"))
         objects = int(connection.execute("SELECT count(*) FROM sqlite_schema").get)
     except apsw.Error as error:
         raise explain(location, error) from error
-    finally:
-        connection.close()
     verdict = judge_header(application_id, user_version, objects)
     if verdict is HeaderVerdict.FOREIGN:
         raise _foreign(location)
     if verdict is HeaderVerdict.NEWER:
-        raise NewerDatabase(
-            f"{location.database} has schema {user_version}, newer than this version's {SCHEMA_VERSION}",
-            path=str(location.database),
-            hint="upgrade agent-workflow, or delete the index directory and rebuild it",
-        )
+        raise _newer(location, user_version)
     return verdict
 
 
-def _identity_in_file(location: IndexLocation) -> int:
-    """Read the application id from the main file alone, so that a foreign file gets no companion from us.
+def _begun(location: IndexLocation) -> bool:
+    """Judge the first bytes of the main file, before SQLite opens it and may put companions beside it.
 
-    Ours is written before the file is switched to WAL, so it never stands in the WAL only.
+    They are read as they are, not by a query: while another process moves the WAL into the file, it is for a moment
+    shorter than its first page says. Ours has its application id there before it becomes a WAL database, and its
+    content comes in one transaction with that id.
+
+    Returns:
+        False where the file holds nothing yet.
+
+    Raises:
+        ForeignDatabase, NewerDatabase: as named.
     """
     connection = _connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
     try:
-        return int(connection.pragma("application_id"))
-    except apsw.NotADBError as error:
-        raise _foreign(location) from error
+        head = connection.read("main", 0, 0, _HEAD_BYTES)[1]
     except apsw.Error as error:
         raise explain(location, error) from error
     finally:
         connection.close()
+    if not head.startswith(_MAGIC):
+        # A first transaction that is under way, or was cut off, has written some pages and keeps a journal.
+        if _size(location, "") > 0 and _size(location, "-journal") == 0:
+            raise _foreign(location)
+        return False
+    user_version, application_id = (int.from_bytes(head[at : at + 4], "big") for at in (60, 68))
+    has_objects = head[100] != _LEAF_OF_TABLE or head[103:105] != bytes(2)
+    if application_id == APPLICATION_ID:
+        if user_version > SCHEMA_VERSION:
+            raise _newer(location, user_version)
+        return True
+    if application_id or user_version or has_objects or _size(location, "-wal") > 0:
+        raise _foreign(location)
+    return False
+
+
+_MAGIC = b"SQLite format 3\0"
+_HEAD_BYTES = 108  # the header of the file, and that of the page with the schema
+_LEAF_OF_TABLE = 13
+
+
+def _newer(location: IndexLocation, user_version: int) -> NewerDatabase:
+    return NewerDatabase(
+        f"{location.database} has schema {user_version}, newer than this version's {SCHEMA_VERSION}",
+        path=str(location.database),
+        hint="upgrade agent-workflow, or delete the index directory and rebuild it",
+    )
 
 
 def _foreign(location: IndexLocation) -> ForeignDatabase:
@@ -191,7 +235,7 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
     if isinstance(error, apsw.CantOpenError):
         hint = "see that no link stands in its path, and that you may read it"
         return UnsafePath(f"{path} cannot be opened: {error}", path=path, hint=hint)
-    if isinstance(error, (apsw.ReadOnlyError, apsw.FullError, apsw.BusyError, apsw.PermissionsError)):
+    if isinstance(error, _WRITE_ERRORS) or error.extendedresult in _WRITE_FAILURES:
         hint = "make the state root writable, leave room on its disk, and close other programs that hold the index"
         return NotWritable(f"{path} cannot be written: {error}", path=path, hint=hint)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.IOError)):
@@ -199,29 +243,52 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
     return error
 
 
+_WRITE_ERRORS = (apsw.ReadOnlyError, apsw.FullError, apsw.BusyError, apsw.PermissionsError)
+_SHARED_MEMORY_FAILURES = frozenset(
+    {apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMLOCK}
+)
+_WRITE_FAILURES = _SHARED_MEMORY_FAILURES | {
+    apsw.SQLITE_IOERR_WRITE,
+    apsw.SQLITE_IOERR_FSYNC,
+    apsw.SQLITE_IOERR_DIR_FSYNC,
+    apsw.SQLITE_IOERR_TRUNCATE,
+    apsw.SQLITE_IOERR_DELETE,
+}
+
+
+class _UnfinishedTransaction(Exception):
+    """A first transaction was cut off; the next writer undoes it, a reader cannot."""
+
+
 def _open_read_only(location: IndexLocation) -> apsw.Connection:
-    """Open with ``mode=ro``; where the directory takes no ``-shm``, read a cleanly closed file as immutable."""
+    """Open with ``mode=ro``; where the directory takes no ``-shm``, read a cleanly closed file as immutable.
+
+    Raises:
+        _UnfinishedTransaction: as named.
+        DamagedDatabase, NotWritable, UnsafePath: as named.
+    """
     connection = _connect(location, DATABASE_NAME, "mode=ro", apsw.SQLITE_OPEN_READONLY)
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018 -- the first read opens the WAL
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        connection.close()
-        if _has_wal(location):
-            raise
-        connection = _connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
     except apsw.Error as error:
         connection.close()
-        raise explain(location, error) from error
+        if error.extendedresult == apsw.SQLITE_READONLY_ROLLBACK:
+            raise _UnfinishedTransaction from error
+        cannot_share = isinstance(error, (apsw.CantOpenError, apsw.ReadOnlyError))
+        if not (cannot_share or error.extendedresult in _SHARED_MEMORY_FAILURES) or _size(location, "-wal") > 0:
+            raise explain(location, error) from error
+        connection = _connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
 
-def _has_wal(location: IndexLocation) -> bool:
+def _size(location: IndexLocation, companion: str) -> int:
+    """Return the size of the database file or a companion in bytes; 0 where there is none."""
     try:
-        return os.stat(DATABASE_NAME + "-wal", dir_fd=location.directory, follow_symlinks=False).st_size > 0
+        return os.stat(DATABASE_NAME + companion, dir_fd=location.directory, follow_symlinks=False).st_size
     except FileNotFoundError:
-        return False
+        return 0
 
 
 def open_for_writing(location: IndexLocation) -> apsw.Connection:
@@ -236,6 +303,7 @@ def open_for_writing(location: IndexLocation) -> apsw.Connection:
         header_verdict(location)
     connection = _connect_for_writing(location)
     try:
+        _judge(location, connection)  # again: another file may have taken its place before it was opened
         _set_identity(connection)
         _set_durability(connection)
         migrate(connection)
@@ -364,6 +432,7 @@ def put_in_place(scratch: apsw.Connection, location: IndexLocation) -> None:
 def _fill(scratch: apsw.Connection, location: IndexLocation, *, empty: bool) -> None:
     live = _connect_for_writing(location)
     try:
+        _judge(location, live)  # again: another file may have taken its place before it was opened
         if not empty:
             _set_durability(live)
         with live.backup("main", scratch, "main") as backup:

@@ -139,7 +139,7 @@ class RunIndexer:
     ) -> tuple[RunOutcome, bool]:
         """Index a run once; the flag says that its files were still moving."""
         resume = {} if whole else self._resume_points(scan)
-        settled = _settle(scan)
+        settled = settle(scan)
         descriptor = _directory(candidate, storage)
         try:
             outcome, moving = self._replace(candidate, scan, descriptor, resume, settled=settled)
@@ -324,7 +324,7 @@ def _stored(scan: RunScan, *, settled: bool) -> str:
     return scan.fingerprint if settled else UNSETTLED_PREFIX + scan.fingerprint
 
 
-def _settle(scan: RunScan) -> bool:
+def settle(scan: RunScan) -> bool:
     """Wait until a further change of any source would show in its times.
 
     Returns:

@@ -27,6 +27,11 @@ from agent_workflow.evidence_schemas import (
 from agent_workflow.index_store.errors import HistoricalArtifact, InvalidRecord
 
 MAXIMUM_RECORD_BYTES = 16 * 1024 * 1024
+# An empty array takes three bytes of JSON and twenty times that in memory, so a long record may not consist of many
+# values. Commas and brackets in texts count too; that is no harm at this size.
+MAXIMUM_RECORD_VALUES = 500_000
+_SURELY_FEW_VALUES_BYTES = 1024 * 1024
+
 NAMESPACE = "agent-workflow/"
 CONTRACT_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9][A-Za-z0-9_.+-]*){1,3}", re.ASCII)
 MAXIMUM_NAME_CHARACTERS = 200
@@ -82,6 +87,8 @@ class RecordReader:
         validate, keys = known.validate_json, known.key_count
 
         def quick(raw: bytes) -> Record | None:
+            if len(raw) > _SURELY_FEW_VALUES_BYTES:
+                return None
             try:
                 model = validate(raw)
             except ValidationError:
@@ -148,6 +155,8 @@ def parse_json(raw: bytes, path: str, line: int | None) -> Any:  # noqa: ANN401 
     """
     if len(raw) > MAXIMUM_RECORD_BYTES:
         raise InvalidRecord(f"{len(raw)} bytes are more than the {MAXIMUM_RECORD_BYTES} of one record", path, line)
+    if len(raw) > _SURELY_FEW_VALUES_BYTES and sum(map(raw.count, (b",", b"[", b"{"))) > MAXIMUM_RECORD_VALUES:
+        raise InvalidRecord(f"more than {MAXIMUM_RECORD_VALUES} values in one record", path, line)
     if not raw.strip():
         raise InvalidRecord("empty: a record was expected", path, line)
     try:
