@@ -8,7 +8,7 @@ from agent_workflow.evidence_schemas import CompletionCollection, Record, Sessio
 from agent_workflow.index_store.documents import RunDocuments, pick_documents
 from agent_workflow.index_store.run_row import classify_attempt, run_columns
 
-COLUMNS = {
+COLUMNS: dict[str, str | int | None] = {
     "completion_result": None,
     "policy_result": None,
     "executor_result": None,
@@ -35,7 +35,7 @@ COLUMNS = {
     ],
 )
 def test_sealed_attempt_is_classified_by_the_first_rule_that_holds(
-    columns: dict[str, str | int], expected: str
+    columns: dict[str, str | int | None], expected: str
 ) -> None:
     """The order of the rules decides, not how many of them hold."""
     assert expected == classify_attempt(COLUMNS | columns)
