@@ -44,7 +44,7 @@ def writer_lock(index_directory: int, shown_as: Path, timeout_seconds: float) ->
                     hint="wait for it to end, or stop it, then call again",
                 )
             time.sleep(_POLL_SECONDS)
-        _name_holder(descriptor)
+        _name_holder(descriptor, path)
         yield
     finally:
         os.close(descriptor)
@@ -88,10 +88,13 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _name_holder(descriptor: int) -> None:
+def _name_holder(descriptor: int, path: Path) -> None:
     holder = {"pid": os.getpid(), "command": " ".join(sys.argv)[:200], "since": datetime.now(UTC).isoformat()}
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+    except OSError as error:
+        raise not_writable(path, error) from error
 
 
 def _holder(descriptor: int) -> str:
