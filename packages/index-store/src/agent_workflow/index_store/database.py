@@ -235,7 +235,7 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
     if isinstance(error, apsw.CantOpenError):
         hint = "see that no link stands in its path, and that you may read it"
         return UnsafePath(f"{path} cannot be opened: {error}", path=path, hint=hint)
-    if isinstance(error, _WRITE_ERRORS) or error.extendedresult in _WRITE_FAILURES:
+    if isinstance(error, _WRITE_ERRORS) or _extended_code(error) in _WRITE_FAILURES:
         hint = "make the state root writable, leave room on its disk, and close other programs that hold the index"
         return NotWritable(f"{path} cannot be written: {error}", path=path, hint=hint)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.IOError)):
@@ -256,6 +256,10 @@ _WRITE_FAILURES = _SHARED_MEMORY_FAILURES | {
 }
 
 
+def _extended_code(error: apsw.Error) -> int:
+    return int(getattr(error, "extendedresult", 0))  # the type stubs of apsw do not have it
+
+
 class _UnfinishedTransaction(Exception):
     """A first transaction was cut off; the next writer undoes it, a reader cannot."""
 
@@ -273,10 +277,10 @@ def _open_read_only(location: IndexLocation) -> apsw.Connection:
         connection.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018 -- the first read opens the WAL
     except apsw.Error as error:
         connection.close()
-        if error.extendedresult == apsw.SQLITE_READONLY_ROLLBACK:
+        if _extended_code(error) == apsw.SQLITE_READONLY_ROLLBACK:
             raise _UnfinishedTransaction from error
         cannot_share = isinstance(error, (apsw.CantOpenError, apsw.ReadOnlyError))
-        if not (cannot_share or error.extendedresult in _SHARED_MEMORY_FAILURES) or _size(location, "-wal") > 0:
+        if not (cannot_share or _extended_code(error) in _SHARED_MEMORY_FAILURES) or _size(location, "-wal") > 0:
             raise explain(location, error) from error
         connection = _connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
     connection.execute("PRAGMA trusted_schema = OFF")
