@@ -73,6 +73,7 @@ class RecordReader:
             for name in contract.files
             if name.endswith(".jsonl")
         }
+        self._our_files = frozenset(name for contract in contracts() for name in contract.files)
 
     def quick_parser(self, path: str) -> Callable[[bytes], Record | None]:
         """Return a parser for the records that a journal of this name probably holds.
@@ -110,6 +111,9 @@ class RecordReader:
             HistoricalArtifact: the contract is retired.
         """
         value = parse_json(raw, path, line)
+        if not isinstance(value, dict) and path in self._our_files:
+            # Elsewhere it may be anybody's payload; where our contracts are written, no honest writer leaves it.
+            raise InvalidRecord("is no JSON object", path, line)
         contract_id = value.get("schema") if isinstance(value, dict) else None
         if not isinstance(contract_id, str) or not contract_id.startswith(NAMESPACE):
             return ParsedRecord(None, None, value)
