@@ -12,8 +12,8 @@ from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._failure import (
     EXIT_DONE,
+    EXIT_NOT_GOOD,
     CommandFailed,
-    Failure,
     failure_of_call,
     failure_of_store,
     failure_of_system,
@@ -65,9 +65,8 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_DONE
     except OSError as error:
         abandon_stdout()
-        failure = failure_of_system(error)
-        tell(failure.line)
-        return failure.exit_code
+        tell(f"the answer cannot be written: {error.strerror}")
+        return EXIT_NOT_GOOD
     return code
 
 
@@ -157,6 +156,3 @@ def _root(
     configuration is wrong; 3 refused for safety.
     """
     Call.of(context, as_json, state_root)
-
-
-__all__ = ["PROGRAM", "Failure", "application", "main", "run"]

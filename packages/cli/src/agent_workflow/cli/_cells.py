@@ -32,10 +32,12 @@ def minute(value: Value) -> str:
 
 
 def number(value: Value) -> str:
-    """Write a number with three digits that count."""
+    """Write a number, a fraction with two decimals unless that would hide it or add nothing."""
     if not isinstance(value, float):
         return whole(value)
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    if abs(value) >= 1000 or value.is_integer():
+        return f"{value:.0f}"
+    return f"{value:.1g}" if 0 < abs(value) < 0.005 else f"{value:.2f}"
 
 
 def size(value: Value) -> str:
@@ -61,6 +63,7 @@ class Form:
 
     Attributes:
         write: a value as text without control characters.
+        comfort: columns in which it reads well; a less important column is left out before a value gets less.
         floor: columns that shortening keeps; None where nothing may be cut off.
         right: stands at the right edge.
         keeps_end: shortening leaves out of the middle.
@@ -68,18 +71,20 @@ class Form:
     """
 
     write: Callable[[Value], str] = whole
+    comfort: int | None = None
     floor: int | None = None
     right: bool = False
     keeps_end: bool = False
     coloured: bool = False
 
 
-ID = Form(floor=24, keeps_end=True)
-NAME = Form(floor=10)
-TEXT = Form(floor=14)
-PATH = Form(floor=15, keeps_end=True)
-STATE = Form(floor=9, coloured=True)
-TIME = Form(minute, floor=17)
+ID = Form(comfort=36, floor=24, keeps_end=True)
+NAME = Form(comfort=16, floor=10)
+TEXT = Form(comfort=18, floor=14)
+PROSE = Form(comfort=16, floor=14)
+PATH = Form(comfort=24, floor=15, keeps_end=True)
+STATE = Form(comfort=12, floor=9, coloured=True)
+TIME = Form(minute, comfort=17, floor=17)
 NUMBER = Form(number, right=True)
 BYTES = Form(size, right=True)
 FLAG = Form(flag)

@@ -36,8 +36,10 @@ def status_lines(report: "index_store.StatusReport", named_root: str | None) -> 
 
 def _database(report: "index_store.StatusReport") -> str:
     if not report.exists:
-        return f"{report.database} (not there, or not usable yet)"
-    return f"{report.database} ({size(report.size_bytes)}, schema {report.schema_version}, {report.journal_mode})"
+        return f"{report.database} (none yet)"
+    if report.journal_mode is None:
+        return f"{report.database} (schema {report.schema_version}, older; a sync upgrades it)"
+    return f"{report.database} ({size(report.size_bytes)}, schema {report.schema_version})"
 
 
 def _run_counts(freshness: "index_store.Freshness") -> str:
@@ -70,7 +72,8 @@ def sync_lines(report: "index_store.SyncReport", verb: str, named_root: str | No
         named_root: ``--state-root`` as given, for the commands that are shown.
     """
     records = sum(run.records_parsed for run in report.indexed)
-    counts = [f"{len(report.indexed)} indexed ({_count(records, 'record')} parsed)", f"{len(report.skipped)} unchanged"]
+    parsed = f" ({_count(records, 'record')} parsed)" if report.indexed else ""
+    counts = [f"{len(report.indexed)} indexed{parsed}", f"{len(report.skipped)} unchanged"]
     if report.pruned:
         counts.append(f"{len(report.pruned)} removed")
     lines = [f"{verb}: {', '.join(counts)}"]
@@ -117,7 +120,9 @@ def verification_lines(report: "index_store.VerificationReport", named_root: str
     lines = _fact_lines(facts)
     if report.source_mismatches:
         found = [(f"{m.session_id}/{m.path}", f"{m.verdict}: {m.detail}") for m in report.source_mismatches]
-        lines += _faults(f"{len(found)} of the sources differ", "red", found, _command("index verify --full --json", named_root))
+        lines += _faults(
+            f"{len(found)} of the sources differ", "red", found, _command("index verify --full --json", named_root)
+        )
         lines += [f"  after a change that is meant: {_command('index sync', named_root)}"]
     if report.review is not None and report.review.faults:
         lines += ["", "what speaks against the review", *_shown(report.review.faults)]

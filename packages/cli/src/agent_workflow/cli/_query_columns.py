@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from agent_workflow.cli._cells import BYTES, FLAG, ID, NAME, NUMBER, PATH, STATE, TEXT, TIME, Value
+from agent_workflow.cli._cells import BYTES, FLAG, ID, NAME, NUMBER, PATH, PROSE, STATE, TEXT, TIME, Value
 from agent_workflow.cli._table import Column, Row
 
 
@@ -53,7 +53,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("exit", "exit_code", NUMBER, 8),
         Column("sealed", "evidence_complete", FLAG, 9),
         _PACK,
-        Column("why", _run_why, TEXT, 4),
+        Column("why", _run_why, PROSE, 4),
     ),
     "incidents": (
         _SESSION,
@@ -63,7 +63,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("category", "category", TEXT, 1),
         _EXECUTOR,
         _MODEL,
-        Column("summary", "summary", TEXT, 5),
+        Column("summary", "summary", PROSE, 5),
     ),
     "permissions": (
         _SESSION,
@@ -107,13 +107,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("executor", "executor", NAME, 7),
         Column("model", "model", NAME, 8),
         Column("ticket", "ticket_id", NAME, 9),
-        Column("why", "terminal_reason", TEXT, 5),
+        Column("why", "terminal_reason", PROSE, 5),
     ),
     "errors": (
         _SESSION,
         Column("category", "category", NAME, 2),
         Column("detected", "detected_at", TIME, 3),
-        Column("detail", "detail", TEXT, 1),
+        Column("detail", "detail", PROSE, 1),
     ),
     "repairs": (
         Column("repair", "repair_id", ID, 0),
@@ -134,7 +134,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("actor", "actor", NAME, 7),
         Column("file", "relative_path", PATH, 8),
         Column("line", "source_sequence", NUMBER, 9),
-        Column("summary", "summary", TEXT, 6),
+        Column("summary", "summary", PROSE, 6),
     ),
     "health": (
         _SESSION,
@@ -159,7 +159,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("incident", "incident_id", ID, 6),
     ),
     "attempts": (
-        Column("attempts", "attempt_classification", TEXT, 0),
+        Column("attempt", "attempt_classification", TEXT, 0),
         Column("runs", "run_count", NUMBER, 1),
         Column("eligible", "acceptance_eligible_count", NUMBER, 6),
         Column("executor", "executor_result", NAME, 2),
@@ -198,7 +198,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("detected", "detected_at", TIME, 5),
         Column("source", "source_path", PATH, 1),
         Column("contract", "contract", TEXT, 3),
-        Column("detail", "detail", TEXT, 4),
+        Column("detail", "detail", PROSE, 4),
     ),
 }
 """The columns of a kind's table in the order of display."""

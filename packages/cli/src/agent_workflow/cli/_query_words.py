@@ -5,7 +5,7 @@ from agent_workflow.cli._failure import with_state_root
 from agent_workflow.cli._output import Palette, terminal_width
 from agent_workflow.cli._query_columns import COLUMNS
 from agent_workflow.cli._table import state_colour, table, wide_table
-from agent_workflow.cli._terminal_text import ellipsis, printable, shorten
+from agent_workflow.cli._terminal_text import ellipsis, printable, shorten, width_of
 
 
 def query_lines(
@@ -50,10 +50,14 @@ def freshness_line(
         named_root: ``--state-root`` as given.
         first: number of rows where there may be more.
     """
-    parts = [f"{freshness.current_runs} current"]
-    counts = ((freshness.stale_runs, "stale"), (freshness.error_runs, "in error"), (freshness.historical_runs, "historical"))
-    parts.extend(f"{count} {word}" for count, word in counts if count)
-    line = f"{freshness.word}: {', '.join(parts)}"
+    line = f"{freshness.word}: {freshness.current_runs} current"
+    counts = (
+        (freshness.stale_runs, "stale"),
+        (freshness.error_runs, "in error"),
+        (freshness.historical_runs, "historical"),
+    )
+    for count, word in counts:
+        line = _joined(line, f", {count} {word}" if count else "", width)
     if freshness.stale_runs:
         line = _joined(line, f" · {with_state_root('agent-workflow index sync', named_root)}", width)
     if first is not None:
@@ -64,7 +68,7 @@ def freshness_line(
 
 
 def _joined(line: str, more: str, width: int) -> str:
-    return line + more if len(line) + len(more) <= width else line
+    return line + more if width_of(line + more) <= width else line
 
 
 def _nothing(report: "index_store.QueryReport", filters: "index_store.Filters", width: int) -> list[str]:

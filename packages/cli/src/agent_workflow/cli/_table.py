@@ -33,11 +33,21 @@ class Column(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What a column would like and what it can do with."""
+    """What a column would like and what it can do with.
+
+    Attributes:
+        natural: columns in which nothing is shortened.
+        comfort: columns in which its values read well.
+        floor: columns without which it is left out.
+        rank: how much it matters; 0 is kept to the last.
+        idle: it has nothing to tell.
+    """
 
     natural: int
+    comfort: int
     floor: int
     rank: int
+    idle: bool = False
 
 
 def allot(demands: Sequence[Demand], width: int) -> list[int]:
@@ -50,21 +60,38 @@ def allot(demands: Sequence[Demand], width: int) -> list[int]:
     Returns:
         The width of each; 0 where it is left out. What matters most gets what it would like first.
     """
-    order = sorted(range(len(demands)), key=lambda index: demands[index].rank)
-    while len(order) > 1 and _needed(demands, order) > width:
-        order.pop()
-    room = width - _needed(demands, order)
+    order = sorted(range(len(demands)), key=lambda index: (demands[index].idle, demands[index].rank))
+    if _sum([demand.natural for demand in demands]) > width:
+        order = [index for index in order if not demands[index].idle] or order[:1]
+    chosen: list[int] = []
+    for index in order:
+        if len(chosen) < _KEPT or _sum([demands[i].comfort for i in (*chosen, index)]) <= width:
+            chosen.append(index)
+    while len(chosen) > 1 and _sum([demands[index].floor for index in chosen]) > width:
+        chosen.pop()
+    return _grown(demands, chosen, width)
+
+
+_KEPT = 2
+"""So many columns are rather shortened than left out."""
+
+
+def _grown(demands: Sequence[Demand], order: Sequence[int], width: int) -> list[int]:
+    """Give every column its floor, then the room that is left in order of importance."""
     widths = [0] * len(demands)
     for index in order:
-        least = min(demands[index].floor, demands[index].natural)
-        more = min(max(room, 0), demands[index].natural - least)
-        widths[index] = min(least + more, width)
-        room -= more
+        widths[index] = min(demands[index].floor, width)
+    room = width - _sum([widths[index] for index in order])
+    for aim in ("comfort", "natural"):
+        for index in order:
+            more = max(0, min(room, getattr(demands[index], aim) - widths[index]))
+            widths[index] += more
+            room -= more
     return widths
 
 
-def _needed(demands: Sequence[Demand], order: Sequence[int]) -> int:
-    return sum(min(demands[i].floor, demands[i].natural) for i in order) + GAP * (len(order) - 1)
+def _sum(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
 
 
 def table(rows: Sequence[Row], columns: Sequence[Column], width: int, palette: Palette, mark: str = "…") -> list[str]:
@@ -91,9 +118,11 @@ def table(rows: Sequence[Row], columns: Sequence[Column], width: int, palette: P
 def _demand(column: Column, texts: Sequence[str]) -> Demand:
     heading = len(column.heading)
     natural = max(heading, *map(width_of, texts))
-    floor = natural if column.form.floor is None else max(heading, column.form.floor)
-    nothing_known = 100 if all(text in (UNKNOWN, "") for text in texts) else 0
-    return Demand(natural, floor, column.rank + nothing_known)
+    comfort, floor = (
+        natural if wanted is None else min(natural, max(heading, wanted))
+        for wanted in (column.form.comfort, column.form.floor)
+    )
+    return Demand(natural, comfort, floor, column.rank, all(text in (UNKNOWN, "") for text in texts))
 
 
 def _heading(columns: Sequence[Column], widths: Sequence[int], palette: Palette, mark: str) -> str:
@@ -127,6 +156,9 @@ def wide_table(rows: Sequence[Row], names: Sequence[str], palette: Palette) -> l
     """Lay rows out with every field, unshortened and under its own name."""
     cells = [[whole(row[name]) for row in rows] for name in names]
     numeric = [all(isinstance(row[name], int | float | None) for row in rows) for name in names]
+    numeric = [
+        number and any(row[name] is not None for row in rows) for number, name in zip(numeric, names, strict=True)
+    ]
     widths = [max(len(name), *map(width_of, texts)) for name, texts in zip(names, cells, strict=True)]
     gap = " " * GAP
 
