@@ -16,6 +16,7 @@ _PASS_METADATA = frozenset({"last_sync_at", "generation"})
 # Which column names the run that a row belongs to.
 _OWNER_COLUMNS = ("session_id", "source_session_id", "owner_run_id")
 _OF_WORKFLOWS = frozenset({"workflow_nodes", "workflow_edges"})
+_OF_THE_HOST = frozenset({"index_metadata", "repair_checkpoints", "schema_migrations"})
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def opened(database: Path) -> Iterator[sqlite3.Connection]:
 def rows_of(database: Path, table: str, where: str = "1", *values: Cell) -> list[Row]:
     """Return the rows of a table or view that satisfy a condition."""
     with opened(database) as connection:
-        return [dict(row) for row in connection.execute(f"SELECT * FROM {table} WHERE {where}", values)]
+        return _select(connection, table, where, *values)
 
 
 def row_of(database: Path, table: str, where: str, *values: Cell) -> Row:
@@ -38,22 +39,12 @@ def row_of(database: Path, table: str, where: str, *values: Cell) -> Row:
     return row
 
 
-def tables(database: Path) -> list[str]:
-    """Return the names of all tables, without SQLite's own."""
-    with opened(database) as connection:
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-        return sorted(str(name) for (name,) in names)
-
-
 def dump(database: Path) -> Dump:
     """Return every row of every table, sorted, without the times of indexing."""
-    found: Dump = {}
-    for table in tables(database):
-        rows = rows_of(database, table)
-        if table == "index_metadata":
-            rows = [row for row in rows if row["key"] not in _PASS_METADATA]
-        found[table] = sorted(_exact(row, _TIMES) for row in rows)
-    return found
+    with opened(database) as connection:
+        found = {table: _select(connection, table) for table in _tables(connection)}
+    found["index_metadata"] = [row for row in found["index_metadata"] if row["key"] not in _PASS_METADATA]
+    return {table: sorted(_exact(row, _TIMES) for row in rows) for table, rows in found.items()}
 
 
 def dump_of_others(database: Path, session_id: str) -> Dump:
@@ -61,14 +52,14 @@ def dump_of_others(database: Path, session_id: str) -> Dump:
 
     Numbers of errors and the checkpoints of repairs are left out: they depend on the host as a whole.
     """
-    found: Dump = {}
-    own_workflows = {row["workflow_id"] for row in rows_of(database, "workflows") if row["owner_run_id"] == session_id}
-    for table in [*tables(database), "run_overview"]:
-        if table in ("index_metadata", "repair_checkpoints", "schema_migrations"):
-            continue
-        others = [row for row in rows_of(database, table) if not _belongs(row, table, session_id, own_workflows)]
-        found[table] = sorted(_exact(row, _TIMES | {"error_id"}) for row in others)
-    return found
+    with opened(database) as connection:
+        names = [table for table in _tables(connection) if table not in _OF_THE_HOST]
+        found = {table: _select(connection, table) for table in [*names, "run_overview"]}
+    own = {row["workflow_id"] for row in found["workflows"] if row["owner_run_id"] == session_id}
+    return {
+        table: sorted(_exact(row, _TIMES | {"error_id"}) for row in rows if not _belongs(row, table, session_id, own))
+        for table, rows in found.items()
+    }
 
 
 def everything_said_about(database: Path, session_id: str) -> str:
@@ -76,6 +67,15 @@ def everything_said_about(database: Path, session_id: str) -> str:
     errors = rows_of(database, "index_errors", "session_id = ?", session_id)
     notices = rows_of(database, "notices", "session_id = ? OR source_path LIKE ?", session_id, f"%/{session_id}%")
     return "\n".join(f"{row['source_path']} {row['detail']}" for row in errors + notices)
+
+
+def _select(connection: sqlite3.Connection, table: str, where: str = "1", *values: Cell) -> list[Row]:
+    return [dict(row) for row in connection.execute(f"SELECT * FROM {table} WHERE {where}", values)]
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return sorted(str(name) for (name,) in names)
 
 
 def _belongs(row: Row, table: str, session_id: str, own_workflows: set[Cell]) -> bool:
