@@ -101,15 +101,15 @@ def measure_growth(root: Path, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run(sys.executable, str(HERE / "workload.py"), folder, "1", "2")
         shutil.copytree(Path(folder) / "runs" / "bench-000000", run_folder)
-    journal = run_folder / "run-health-samples.jsonl"
+    journal = run_folder / "permission-events.jsonl"
     line = journal.read_bytes().splitlines(keepends=True)[0]
     journal.write_bytes(line * 100_000)
-    whole = index(root, "sync").cpu
+    whole = index(root, "sync", "--strict").cpu
     costs = []
     for _ in range(rounds):
         with journal.open("ab") as file:
             file.write(line)
-        costs.append(index(root, "sync").cpu)
+        costs.append(index(root, "sync", "--strict").cpu)
     shutil.rmtree(run_folder)
     index(root, "sync")
     show("CPU of a sync that reads 100,000 new records", whole, "s")

@@ -230,7 +230,9 @@ class RunIndexer:
         )
         reading.records_parsed += progress.parsed
         schema_ids = progress.schema_ids | since.schema_ids
-        _note_unknown_contracts(source.path, schema_ids, reading)
+        for contract in _unknown_contracts(schema_ids):
+            line = self._connection.execute(_FIRST_LINE, (session_id, source.path, contract)).get
+            _note_unknown_contract(source.path, contract, f"line {line} is the first of ", reading)
         reading.artifacts[source.path] = Artifact(len(content.data), progress.sha256)
         reading.checkpoints[source.path] = progress.checkpoint
         reading.sources.append(ReadSource(*source, progress.sha256, progress.checkpoint.record_count, schema_ids))
@@ -242,7 +244,8 @@ class RunIndexer:
         reading.artifacts[source.path] = Artifact(len(content.data), digest)
         schema_id = schema_id_of(record)
         schema_ids = frozenset(() if schema_id is None else (schema_id,))
-        _note_unknown_contracts(source.path, schema_ids, reading)
+        for contract in _unknown_contracts(schema_ids):
+            _note_unknown_contract(source.path, contract, "", reading)
         if record.model is not None and source.path in PROJECTED_DOCUMENTS:
             reading.documents[source.path] = record.model
         reading.sources.append(ReadSource(*source, digest, 1, schema_ids))
@@ -313,11 +316,20 @@ def _open_run(candidate: Candidate, storage_descriptor: int) -> int:
         raise UnsafeSource(f"the run directory cannot be opened: {error.strerror}", ".") from error
 
 
-def _note_unknown_contracts(path: str, schema_ids: Collection[str], reading: _Reading) -> None:
-    detail = "a contract that this version does not know; indexed by its provenance alone"
-    for contract in sorted(schema_ids):
-        if contract.startswith(NAMESPACE) and find_contract(contract).status is ContractStatus.UNKNOWN:
-            reading.notices.append(Notice(path, "unknown_contract", contract, detail))
+_FIRST_LINE = "SELECT min(source_sequence) FROM events WHERE session_id = ? AND relative_path = ? AND schema_id = ?"
+
+
+def _unknown_contracts(schema_ids: Collection[str]) -> list[str]:
+    return [
+        contract
+        for contract in sorted(schema_ids)
+        if contract.startswith(NAMESPACE) and find_contract(contract).status is ContractStatus.UNKNOWN
+    ]
+
+
+def _note_unknown_contract(path: str, contract: str, place: str, reading: _Reading) -> None:
+    detail = f"{place}a contract that this version does not know; indexed by its provenance alone"
+    reading.notices.append(Notice(path, "unknown_contract", contract, detail))
 
 
 def _stored(scan: RunScan, *, settled: bool) -> str:

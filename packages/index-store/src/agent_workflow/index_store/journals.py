@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 from agent_workflow.evidence_schemas import Record
 from agent_workflow.index_store.projection import (
-    JOURNAL_TABLES,
     TYPED_TABLES,
     GenericColumns,
     RecordKey,
-    Row,
     TypedTable,
     payload_columns,
     schema_id_of,
 )
 from agent_workflow.index_store.records import ParsedRecord, RecordReader
+from agent_workflow.index_store.reports import Row
+from agent_workflow.index_store.run_writer import JOURNAL_TABLES
 
 _BATCH_ROWS = 512
 

@@ -19,9 +19,7 @@ from agent_workflow.evidence_schemas import (
 )
 from agent_workflow.index_store.errors import InvalidRecord
 from agent_workflow.index_store.records import CONTRACT_SHAPE, MAXIMUM_NAME_CHARACTERS, ParsedRecord
-from agent_workflow.index_store.reports import Value
-
-Row = tuple[Value, ...]
+from agent_workflow.index_store.reports import Row, Value
 
 _SUMMARY_CHARACTERS = 2048
 _INT64 = range(-(2**63), 2**63)
@@ -47,8 +45,6 @@ _NAME_SHAPE = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,63}", re.ASCII)
 _ID_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}", re.ASCII)
 _TIME_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 _PAYLOAD_SHAPES = {"event_id": _ID_SHAPE, "recorded_at": _TIME_SHAPE, "event_kind": _NAME_SHAPE}
-
-JOURNAL_TABLES = ("events", "health_samples", "permission_events", "incident_events", "remediation_events")
 
 
 RecordKey = tuple[str, str, int]

@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -20,12 +22,14 @@ from agent_workflow.index_store.discovery import (
     scan_candidate,
 )
 from agent_workflow.index_store.errors import DamagedDatabase, HistoricalArtifact, UnknownRun, UnsafePath
-from agent_workflow.index_store.indexing import RunIndexer, RunOutcome
 from agent_workflow.index_store.repairs import reconcile_repairs
 from agent_workflow.index_store.reports import IndexedRun, ReportedNotice, RunError, SyncReport
 from agent_workflow.index_store.run_writer import RunWriter
 from agent_workflow.index_store.state_root import STORAGE_DIRECTORIES, StateRoot, StorageClass, open_state_root
 from agent_workflow.index_store.writer_lock import writer_lock
+
+if TYPE_CHECKING:
+    from agent_workflow.index_store.indexing import RunIndexer, RunOutcome
 
 Progress = Callable[[int, int], None]
 """Called with the number of runs done and the number of all runs."""
@@ -59,9 +63,16 @@ class _Pass:
     fresh: bool
     """The database is empty: nothing to compare with, to skip or to prune."""
     whole: bool = False
-    indexed: list[RunOutcome] = field(default_factory=list)
+    indexed: list["RunOutcome"] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     pruned: list[str] = field(default_factory=list)
+
+    @cached_property
+    def indexer(self) -> "RunIndexer":
+        """The indexer, made and its models imported when the first run needs it: an unchanged sync never does."""
+        from agent_workflow.index_store.indexing import RunIndexer
+
+        return RunIndexer(self.connection, fresh=self.fresh)
 
 
 def sync(
@@ -190,16 +201,15 @@ def _run_pass(root: StateRoot, location: IndexLocation, work: _Pass) -> SyncRepo
     discovery = discover(root, active_only=work.scope.active_only)
     known = {} if work.fresh else _known_runs(work.connection)
     runs = _in_scope(discovery, known, work.scope)
-    indexer = RunIndexer(work.connection, fresh=work.fresh)
     with ExitStack() as stack:
         storage = {
             name: stack.enter_context(root.directory(directory)) for name, directory in STORAGE_DIRECTORIES.items()
         }
         for done, candidate in enumerate(runs, 1):
-            _reconcile_run(candidate, storage, known, indexer, work)
+            _reconcile_run(candidate, storage, known, work)
             work.progress(done, len(runs))
         _prune(discovery, known, work)
-        _settle_workflow_owners(discovery, storage, indexer, work)
+        _settle_workflow_owners(discovery, storage, work)
     reconcile_repairs(root, work.connection)
     if work.scope.session_id is None:
         _finish(work, discovery.odd_entries)
@@ -229,7 +239,6 @@ def _reconcile_run(
     candidate: Candidate,
     storage: Storage,
     known: Mapping[str, tuple[str, StorageClass]],
-    indexer: RunIndexer,
     work: _Pass,
 ) -> None:
     try:
@@ -239,7 +248,7 @@ def _reconcile_run(
             work.skipped.append(candidate.session_id)
             return
         whole = work.whole or before is None
-        work.indexed.append(indexer.index(candidate, scan, storage, whole=whole))
+        work.indexed.append(work.indexer.index(candidate, scan, storage, whole=whole))
     except FileNotFoundError:
         _remove(candidate.session_id, work)
 
@@ -275,7 +284,7 @@ def _prune(discovery: Discovery, known: Mapping[str, tuple[str, StorageClass]], 
         _remove(session_id, work)
 
 
-def _settle_workflow_owners(discovery: Discovery, storage: Storage, indexer: RunIndexer, work: _Pass) -> None:
+def _settle_workflow_owners(discovery: Discovery, storage: Storage, work: _Pass) -> None:
     """Index the first claimant of a workflow again where another run owned its rows, or nobody does any more."""
     candidates = {run.session_id: run for run in discovery.runs}
     for (session_id,) in work.connection.execute(_UNSETTLED_OWNERS).fetchall():
@@ -283,7 +292,7 @@ def _settle_workflow_owners(discovery: Discovery, storage: Storage, indexer: Run
         if candidate is None:
             continue
         try:
-            indexer.index(candidate, _scan(candidate, storage), storage, whole=True)
+            work.indexer.index(candidate, _scan(candidate, storage), storage, whole=True)
         except FileNotFoundError:
             _remove(candidate.session_id, work)
 

@@ -10,6 +10,8 @@ AUTHORITY = "json-jsonl-sealed-receipts"
 Value = str | int | float | None
 """What a column holds."""
 
+Row = tuple[Value, ...]
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 

@@ -3,18 +3,20 @@
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
 from agent_workflow.index_store.database import utc_now
 from agent_workflow.index_store.discovery import FileKind, RunScan
-from agent_workflow.index_store.document_rows import WorkflowRows
 from agent_workflow.index_store.errors import EvidenceError
-from agent_workflow.index_store.journals import Checkpoint
-from agent_workflow.index_store.projection import JOURNAL_TABLES, Row
-from agent_workflow.index_store.reports import Value
+from agent_workflow.index_store.reports import Row, Value
 
+if TYPE_CHECKING:  # an unchanged sync only removes rows, and does not pay for the models
+    from agent_workflow.index_store.document_rows import WorkflowRows
+    from agent_workflow.index_store.journals import Checkpoint
+
+JOURNAL_TABLES = ("events", "health_samples", "permission_events", "incident_events", "remediation_events")
 _JOURNAL_INSERTS = {
     table: f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608 -- two constants
     for table, columns in zip(JOURNAL_TABLES, (16, 26, 16, 11, 11), strict=True)
@@ -154,7 +156,7 @@ class RunWriter:
             ],
         )
 
-    def write_checkpoints(self, session_id: str, checkpoints: Mapping[str, Checkpoint]) -> None:
+    def write_checkpoints(self, session_id: str, checkpoints: "Mapping[str, Checkpoint]") -> None:
         """Remember how far each journal, by its path, has been projected."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO journal_checkpoints VALUES (?, ?, ?, ?, ?)",
@@ -182,7 +184,7 @@ class RunWriter:
         ).get
         return bool(first == session_id)
 
-    def write_workflow(self, workflow_id: str, rows: WorkflowRows) -> None:
+    def write_workflow(self, workflow_id: str, rows: "WorkflowRows") -> None:
         """Replace the rows of a workflow, whoever owned them before."""
         connection = self._connection
         for table in ("workflow_edges", "workflow_nodes", "workflows"):
