@@ -51,7 +51,7 @@ class Fault:
     """
 
     name: str
-    inflict: Callable[[RunDirectory], None]
+    inflict: Callable[[RunDirectory], object]
     path: str
     line: int | None = None
     category: str | None = None
@@ -237,7 +237,7 @@ CONTRACT_FAULTS = (
     Fault("retired contract", _retire, "execution-metrics.json", None, "historical_artifact"),
     Fault(
         "unknown contract in a document",
-        lambda run: run.write("mood.json", {"schema": "agent-workflow/mood/v7"}) and None,
+        lambda run: run.write("mood.json", {"schema": "agent-workflow/mood/v7"}),
         "mood.json",
         outcome="notice",
     ),
@@ -439,8 +439,8 @@ SEAL_FAULTS = (
     Fault("link for the receipt", _receipt_as_link, RECEIPT, None, "unsafe_source"),
     Fault("receipt its owner may write", lambda run: (run.path / RECEIPT).chmod(0o644), RECEIPT),
     Fault("receipt others may write", lambda run: (run.path / RECEIPT).chmod(0o446), RECEIPT),
-    Fault("receipt that is no JSON", lambda run: run.write(RECEIPT, "{sealed", mode=0o444) and None, RECEIPT),
-    Fault("empty receipt", lambda run: run.write(RECEIPT, "", mode=0o444) and None, RECEIPT),
+    Fault("receipt that is no JSON", lambda run: run.write(RECEIPT, "{sealed", mode=0o444), RECEIPT),
+    Fault("empty receipt", lambda run: run.write(RECEIPT, "", mode=0o444), RECEIPT),
     Fault("receipt over nothing", _empty_receipt, RECEIPT),
     Fault("receipt of another session", _receipt(session_id="other-live-run"), RECEIPT),
     Fault("receipt of another contract", _receipt(schema="agent-workflow/heartbeat/v2"), RECEIPT),

@@ -98,7 +98,7 @@ def test_a_rebuild_gives_what_the_sync_gave(story: Story) -> None:
 
 def test_the_sync_after_the_repair_is_clean(story: Story) -> None:
     """Once the run is whole again, the next sync has no error left and the rows of a rebuild."""
-    assert () == story.errors_after
+    assert story.errors_after == ()
     assert story.others_before == story.others_repaired
     assert story.rerebuilt == story.resynced
 
@@ -124,7 +124,7 @@ def genuine_host(copy_of_corpus: CopyOfCorpus) -> EvidenceRoot:
 def test_the_other_58_genuine_runs_stay_as_they_were(
     genuine_host: EvidenceRoot, storyteller: Tell, fault: Fault
 ) -> None:
-    """On genuine evidence, damage to one run changes no row of the others, is told by place, and is undone by repair."""
+    """On genuine evidence, damage to one run changes no row of the others, told by place, undone by repair."""
     run = genuine_host.run("supervisor-stall" if fault in SEAL_FAULTS else "run-one")
 
     story = storyteller(genuine_host, run, fault, rebuild=False)
