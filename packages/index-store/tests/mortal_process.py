@@ -26,9 +26,9 @@ class Call:
     """What a child does.
 
     Attributes:
-        name: a function of the facade, or ``watch``: query again and again until the file ``until`` is there.
+        name: a function of the facade, or ``watch``: ask for the runs until the file ``until`` is there.
         state_root: its first argument.
-        kind: for ``query`` and ``watch``.
+        kind: for ``query``.
         arguments: its keyword arguments.
         user: id of the user that the child becomes.
         umask: the umask that it works under.
@@ -181,7 +181,7 @@ def _perform(call: Call) -> object:
 
     root, arguments = Path(call.state_root), call.arguments or {}
     if call.name == "watch":
-        return _watch(root, call.kind, Path(call.until))
+        return _watch(root, Path(call.until))
     if call.name == "query":
         filters = index_store.Filters(**arguments)
         return index_store.query(root, call.kind, filters).to_document()
@@ -191,15 +191,17 @@ def _perform(call: Call) -> object:
     return function(root, **arguments).to_document()
 
 
-def _watch(root: Path, kind: str, until: Path) -> list[list[str]]:
+def _watch(root: Path, until: Path) -> list[list[str]]:
     """Return every distinct answer in the order of its first appearance after another one."""
     from agent_workflow import index_store
 
     seen: list[list[str]] = []
     while not until.exists():
         try:
-            rows = index_store.query(root, kind).rows
-            answer = sorted(f"{row['session_id']}: {row['durable_status']}" for row in rows)
+            rows = index_store.query(root, "runs").rows
+            answer = sorted(
+                f"{row['session_id']} {row['durable_status']} {row['journal_record_count']}" for row in rows
+            )
         except index_store.MissingDatabase:
             answer = ["missing"]
         except Exception as error:  # noqa: BLE001 -- an error is an answer that the test refuses
