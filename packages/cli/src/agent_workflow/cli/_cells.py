@@ -11,7 +11,7 @@ Value = str | int | float | None
 UNKNOWN = "-"
 """Shown where a value is NULL: unknown, which is not zero."""
 
-_BYTE_UNITS = ("B", "K", "M", "G", "T")
+_BYTE_UNITS = "BKMGT"
 
 
 def whole(value: Value) -> str:
@@ -44,12 +44,10 @@ def size(value: Value) -> str:
     """Write a number of bytes with three digits and its unit, for example ``15.3M``."""
     if not isinstance(value, int) or value < 1000:
         return whole(value)
-    amount = float(value)
-    for unit in _BYTE_UNITS:
-        if amount < 1000:
-            break
-        amount /= 1024
-    return f"{amount:.3g}{unit}" if amount < 100 else f"{amount:.0f}{unit}"
+    amount, unit = float(value), 0
+    while amount >= 1000 and unit < len(_BYTE_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.3g}{_BYTE_UNITS[unit]}" if amount < 100 else f"{amount:.0f}{_BYTE_UNITS[unit]}"
 
 
 def flag(value: Value) -> str:

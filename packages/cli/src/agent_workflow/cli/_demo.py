@@ -81,10 +81,12 @@ class _Teller:
         self._as_json = as_json
         self._palette = Palette()
         self._number = 0
+        self._follows_a_command = False
 
     def chapter(self, title: str) -> None:
         """Begin the next step of the story."""
         self._number += 1
+        self._follows_a_command = False
         self.say("", *wrapped(f"{self._number}. {title}", min(terminal_width(), 100)))
 
     def say(self, *lines: str) -> None:
@@ -96,7 +98,7 @@ class _Teller:
         """Run a command of ours as it is shown; a different exit code makes the demo bad."""
         from agent_workflow.cli._app import run
 
-        self.say(self._palette.paint(f"$ agent-workflow {words}", "bold"))
+        self._show(f"agent-workflow {words}")
         if self._as_json:
             with contextlib.redirect_stdout(io.StringIO()) as answer:
                 code = run([*shlex.split(words), "--json"])
@@ -110,7 +112,11 @@ class _Teller:
 
     def shell(self, words: str) -> None:
         """Show what is done to a file, as one would type it."""
-        self.say(self._palette.paint(f"$ {words}", "bold"))
+        self._show(words)
+
+    def _show(self, words: str) -> None:
+        self.say(*([""] if self._follows_a_command else []), self._palette.paint(f"$ {words}", "bold"))
+        self._follows_a_command = True
 
 
 def _tell_story(teller: _Teller, root: Path, begin: datetime) -> None:
@@ -125,7 +131,7 @@ def _tell_story(teller: _Teller, root: Path, begin: datetime) -> None:
     teller.chapter("What did it cost? Unknown stays unknown: -, not 0.")
     teller.command("index query performance")
     teller.chapter(
-        f"{RUNNING} goes on. Of its journal of {SAMPLES:,} samples, a sync parses the new one and the run's 2 documents."
+        f"{RUNNING} goes on. Of its journal of {SAMPLES:,} samples, a sync parses the new one, and 2 small documents."
     )
     with journal.open("ab") as file:
         file.write(next_sample(begin))

@@ -27,12 +27,15 @@ def record(contract: str, **fields: object) -> Document:
 
     Raises:
         pydantic.ValidationError: the fields break the contract.
+        LookupError: there is no such contract.
     """
     from agent_workflow.evidence_schemas import find_contract
 
     schema = f"agent-workflow/{contract}"
-    document: Document = find_contract(schema).model.model_validate({"schema": schema, **fields}).to_document()
-    return document
+    model = find_contract(schema).model
+    if model is None:
+        raise LookupError(schema)
+    return model.model_validate({"schema": schema, **fields}).to_document()
 
 
 def document_bytes(document: Document) -> bytes:

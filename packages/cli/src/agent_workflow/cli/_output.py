@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 _LEAST_COLUMNS = 20
@@ -28,7 +28,7 @@ def tell(line: str) -> None:
             sys.stderr.flush()
 
 
-def show_document(document: dict[str, object]) -> None:
+def show_document(document: Mapping[str, object]) -> None:
     """Write one JSON document: a field a line, and in a list of objects an object a line.
 
     Everything outside of ASCII is escaped, so that the document is safe on a terminal and fits every encoding.
