@@ -20,7 +20,7 @@ from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIR
 R = TypeVar("R", bound=Record)
 
 _RECORD = "evidence-repair.json"
-_RECEIPT = "repair-receipt.json"
+RECEIPT = "repair-receipt.json"
 
 
 def verified_row(
@@ -47,11 +47,11 @@ def verified_row(
         raise UnsafeSource(f"the repair cannot be opened: {error.strerror}", ".") from error
     try:
         record, record_digest = _read(directory, _RECORD, EvidenceRepair, reader)
-        receipt, receipt_digest = _read(directory, _RECEIPT, EvidenceRepairReceipt, reader)
+        receipt, receipt_digest = _read(directory, RECEIPT, EvidenceRepairReceipt, reader)
         _check_identities(candidate.session_id, record, receipt)
         listed = _check_files(receipt, scan, directory)
         if listed.get(_RECORD) != record_digest:
-            raise InvalidReceipt(f"does not seal {_RECORD} as it is", _RECEIPT)
+            raise InvalidReceipt(f"does not seal {_RECORD} as it is", RECEIPT)
         _, canonical = _read(directory, record.canonical.path, Completion, reader)
         if canonical.sha256 != record.canonical.sha256:
             raise InvalidReceipt(f"differs from the digest in {_RECORD}", record.canonical.path)
@@ -93,11 +93,11 @@ def _check_identities(repair_id: str, record: EvidenceRepair, receipt: EvidenceR
     if record.repair_id != repair_id:
         raise InvalidReceipt("names another repair than its directory", _RECORD)
     if receipt.repair_id != repair_id:
-        raise InvalidReceipt("names another repair than its directory", _RECEIPT)
+        raise InvalidReceipt("names another repair than its directory", RECEIPT)
     if receipt.source_session_id != record.source.session_id:
-        raise InvalidReceipt(f"names another run than {_RECORD}", _RECEIPT)
+        raise InvalidReceipt(f"names another run than {_RECORD}", RECEIPT)
     if receipt.source_final_receipt_sha256 != record.source.final_receipt_sha256:
-        raise InvalidReceipt(f"names another receipt of the run than {_RECORD}", _RECEIPT)
+        raise InvalidReceipt(f"names another receipt of the run than {_RECORD}", RECEIPT)
     check = record.source_mutation_check
     if check.fingerprint_before != check.fingerprint_after:
         raise InvalidReceipt("says that the run changed while it was repaired", _RECORD)
@@ -106,14 +106,14 @@ def _check_identities(repair_id: str, record: EvidenceRepair, receipt: EvidenceR
 def _check_files(receipt: EvidenceRepairReceipt, scan: RunScan, directory: int) -> dict[str, Artifact]:
     listed: dict[str, Artifact] = {}
     for entry in receipt.artifacts:
-        refuse_unsafe_path(entry.path, _RECEIPT)
+        refuse_unsafe_path(entry.path, RECEIPT)
         artifact = Artifact(entry.size, entry.sha256)
         if listed.setdefault(entry.path, artifact) != artifact:
-            raise InvalidReceipt("has two entries for one path that disagree", _RECEIPT)
-        check_artifact(entry.path, artifact, directory, None, listed_by=_RECEIPT)
-    unlisted = [path for path in scan.files if path != _RECEIPT and path not in listed]
+            raise InvalidReceipt("has two entries for one path that disagree", RECEIPT)
+        check_artifact(entry.path, artifact, directory, None, listed_by=RECEIPT)
+    unlisted = [path for path in scan.files if path != RECEIPT and path not in listed]
     if unlisted:
-        raise InvalidReceipt(f"does not seal {unlisted[0]}", _RECEIPT)
+        raise InvalidReceipt(f"does not seal {unlisted[0]}", RECEIPT)
     return listed
 
 

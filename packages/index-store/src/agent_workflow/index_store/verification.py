@@ -1,7 +1,7 @@
 """Verification: is the database whole, does it still equal its sources, and is one run reviewed evidence."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from agent_workflow.index_store.database import locate_index, open_for_reading
 from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run, scan_run
 from agent_workflow.index_store.errors import EvidenceError, MissingDatabase
 from agent_workflow.index_store.reading import digest_file
+from agent_workflow.index_store.repair_check import RECEIPT, verified_row
 from agent_workflow.index_store.reports import SourceMismatch, Value, VerificationReport
 from agent_workflow.index_store.review import review_run
 from agent_workflow.index_store.sealing import check_seal
-from agent_workflow.index_store.state_root import STORAGE_DIRECTORIES, StateRoot, open_state_root
+from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIRECTORIES, StateRoot, open_state_root
 
 Progress = Callable[[int, int], None]
 
@@ -32,7 +33,7 @@ def verify(
 
     Args:
         state_root: the root.
-        full: hash every source, and every sealed artifact, again.
+        full: hash every source, every sealed artifact and every repair again.
         review: a session id to judge as well.
         progress: called after every run that was hashed.
 
@@ -52,7 +53,9 @@ def verify(
         try:
             integrity = tuple(str(row[0]) for row in connection.execute("PRAGMA integrity_check"))
             foreign = tuple(_foreign_key_errors(connection))
-            mismatches = tuple(_compare_sources(root, connection, progress)) if full else ()
+            mismatches: tuple[SourceMismatch, ...] = ()
+            if full:
+                mismatches = (*_compare_sources(root, connection, progress), *_compare_repairs(root, connection))
             historical = tuple(str(row[0]) for row in connection.execute(_HISTORICAL))
         except apsw.Error as error:
             raise database.explain(location, error) from error
@@ -104,6 +107,31 @@ def _compare_sources(root: StateRoot, connection: apsw.Connection, progress: Pro
     gone = "the run is in the index, and its directory is gone"
     found.extend(SourceMismatch(session_id, ".", "missing", gone) for session_id in sorted(known))
     return found
+
+
+def _compare_repairs(root: StateRoot, connection: apsw.Connection) -> Iterator[SourceMismatch]:
+    """Check every projected repair again, and compare it with its row."""
+    with root.directory(REPAIRS_DIRECTORY) as descriptor:
+        for row in connection.execute(_REPAIRS).fetchall():
+            repair_id, session_id = str(row[0]), str(row[1])
+            place = f"{REPAIRS_DIRECTORY}/{repair_id}"
+            candidate = Candidate(repair_id, "active")
+            try:
+                if descriptor is None:
+                    raise FileNotFoundError(REPAIRS_DIRECTORY)
+                scan = scan_run(candidate, descriptor, every_file=True)
+                now = verified_row(root, connection, candidate, scan, descriptor)
+            except FileNotFoundError:
+                yield SourceMismatch(session_id, place, "missing", "the repair is in the index, and is gone")
+            except EvidenceError as error:
+                yield SourceMismatch(session_id, f"{place}/{error.source_path}", "mismatch", error.detail)
+            else:
+                if now[:-1] != row[:-1]:  # but for the time of indexing
+                    path = f"{place}/{RECEIPT}"
+                    yield SourceMismatch(session_id, path, "mismatch", "the repair is not what was indexed")
+
+
+_REPAIRS = "SELECT * FROM evidence_repairs ORDER BY repair_id"
 
 
 def _compare_run(
