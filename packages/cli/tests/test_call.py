@@ -3,15 +3,18 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from command_line import CommandLine
 
 from agent_workflow.cli import _app
 from agent_workflow.cli._failure import refused_platform
 
+if TYPE_CHECKING:
+    from packages.cli.tests.conftest import CommandLine
 
-def test_nothing_asked_shows_what_can_be_asked(cli: CommandLine) -> None:
+
+def test_nothing_asked_shows_what_can_be_asked(cli: "CommandLine") -> None:
     """The bare command prints its help and exits 0; a missing module is no stub."""
     answer = cli.run()
 
@@ -19,7 +22,7 @@ def test_nothing_asked_shows_what_can_be_asked(cli: CommandLine) -> None:
     assert all(f"\n  {command} " in answer.out for command in ("index", "demo", "doctor"))
 
 
-def test_the_version_is_printed(cli: CommandLine) -> None:
+def test_the_version_is_printed(cli: "CommandLine") -> None:
     """``--version`` names the program and its version."""
     answer = cli.run("--version")
 
@@ -27,7 +30,7 @@ def test_the_version_is_printed(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("fly",), ("index",), ("index", "fly"), ("--fly",), ("index", "--fly", "sync")])
-def test_a_call_that_is_none_is_one_line(arguments: tuple[str, ...], cli: CommandLine) -> None:
+def test_a_call_that_is_none_is_one_line(arguments: tuple[str, ...], cli: "CommandLine") -> None:
     """A wrong call exits 2 with one line that names the help, and with --json a document."""
     plain = cli.run(*arguments)
     document = cli.run("--json", *arguments).document
@@ -43,7 +46,7 @@ def test_only_the_named_command_is_imported() -> None:
     assert "demo" in [command.name for command in _app.application(["--help", "index"]).registered_commands]
 
 
-def test_an_argument_called_like_a_command_is_harmless(cli: CommandLine, tmp_path: Path) -> None:
+def test_an_argument_called_like_a_command_is_harmless(cli: "CommandLine", tmp_path: Path) -> None:
     """A state root called ``demo`` is no demo."""
     answer = cli.run("--state-root", "demo", "index", "status", "--json")
 
@@ -69,12 +72,16 @@ def test_linux_and_macos_are_welcome(platform: str) -> None:
     assert refused_platform(platform) is None
 
 
-@pytest.mark.parametrize("arguments", [("index", "status"), ("index", "query", "runs"), ("index", "query", "runs", "--json")])
+@pytest.mark.parametrize(
+    "arguments", [("index", "status"), ("index", "query", "runs"), ("index", "query", "runs", "--json")]
+)
 def test_a_question_imports_neither_models_nor_terminal_libraries(
-    arguments: tuple[str, ...], indexed: Path, cli: CommandLine
+    arguments: tuple[str, ...], indexed: Path, cli: "CommandLine"
 ) -> None:
     """Start-up stays quick because what a question does not need is not imported."""
-    script = "import sys; from agent_workflow.cli._app import run; run(sys.argv[1:]); print(*sorted(sys.modules), sep='\\n')"
+    script = (
+        "import sys; from agent_workflow.cli._app import run; run(sys.argv[1:]); print(*sorted(sys.modules), sep='\\n')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments, "--state-root", str(indexed)],
         env=cli.environment,

@@ -4,10 +4,12 @@ import json
 import os
 import tarfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from command_line import CommandLine
+
+if TYPE_CHECKING:
+    from packages.cli.tests.conftest import CommandLine
 
 pytestmark = pytest.mark.corpus
 
@@ -33,7 +35,7 @@ def genuine(corpus: Path, tmp_path: Path) -> Path:
     return root
 
 
-def test_the_index_concludes_what_the_evidence_says(corpus: Path, genuine: Path, cli: CommandLine) -> None:
+def test_the_index_concludes_what_the_evidence_says(corpus: Path, genuine: Path, cli: "CommandLine") -> None:
     """For each of the genuine runs: state, storage, completeness, category of error, number of journal records."""
     expected = json.loads((corpus / f"{_STEM}.expected.json").read_text())
 
@@ -45,14 +47,14 @@ def test_the_index_concludes_what_the_evidence_says(corpus: Path, genuine: Path,
     assert expected == {run["session_id"]: _conclusion(run, categories) for run in runs}
 
 
-def test_the_valid_repair_is_one_row(genuine: Path, cli: CommandLine) -> None:
+def test_the_valid_repair_is_one_row(genuine: Path, cli: "CommandLine") -> None:
     """The one repair of the genuine evidence is there."""
     cli.run("index", "rebuild", "--state-root", str(genuine))
 
     assert 1 == len(_rows(cli, genuine, "repairs"))
 
 
-def _rows(cli: CommandLine, root: Path, kind: str) -> list[dict[str, Any]]:
+def _rows(cli: "CommandLine", root: Path, kind: str) -> list[dict[str, Any]]:
     answer = cli.run("index", "query", kind, "--json", "--limit", "10000", "--state-root", str(root))
     rows: list[dict[str, Any]] = answer.document["rows"]
     return rows

@@ -2,13 +2,15 @@
 
 import shutil
 from pathlib import Path
-
-from command_line import CommandLine
+from typing import TYPE_CHECKING
 
 from agent_workflow.cli._demo_runs import ARCHIVED, DONE, FAILED, RUNNING
 
+if TYPE_CHECKING:
+    from packages.cli.tests.conftest import CommandLine
 
-def test_the_demo_tells_its_story(tmp_path: Path, cli: CommandLine) -> None:
+
+def test_the_demo_tells_its_story(tmp_path: Path, cli: "CommandLine") -> None:
     """The demo ends well: a fault is named by file and line, and is gone at the end."""
     answer = cli.run("demo", "--dir", str(tmp_path / "demo"))
 
@@ -19,7 +21,7 @@ def test_the_demo_tells_its_story(tmp_path: Path, cli: CommandLine) -> None:
     assert all(run in answer.out for run in (DONE, RUNNING, FAILED, ARCHIVED))
 
 
-def test_what_the_demo_leaves_can_be_asked(tmp_path: Path, cli: CommandLine) -> None:
+def test_what_the_demo_leaves_can_be_asked(tmp_path: Path, cli: "CommandLine") -> None:
     """The commands that are shown at the end work on what it left."""
     cli.run("demo", "--dir", str(tmp_path / "demo"))
 
@@ -28,7 +30,7 @@ def test_what_the_demo_leaves_can_be_asked(tmp_path: Path, cli: CommandLine) -> 
     assert ("current", 4, 0) == (status["freshness"], status["run_count"], status["error_count"])
 
 
-def test_the_demo_as_a_document(cli: CommandLine, tmp_path: Path) -> None:
+def test_the_demo_as_a_document(cli: "CommandLine", tmp_path: Path) -> None:
     """With --json every step comes with its command, exit code and answer, and one new record is what a sync parsed."""
     document = cli.run("--json", "demo", "--dir", str(tmp_path / "demo")).document
 
@@ -39,7 +41,7 @@ def test_the_demo_as_a_document(cli: CommandLine, tmp_path: Path) -> None:
     assert (RUNNING, 1 + documents) == (run["session_id"], run["records_parsed"])
 
 
-def test_the_demo_touches_nothing_of_yours(cli: CommandLine, tmp_path: Path) -> None:
+def test_the_demo_touches_nothing_of_yours(cli: "CommandLine", tmp_path: Path) -> None:
     """Without --dir it works in a folder of its own, and your state root stays as it is."""
     document = cli.run("demo", "--json", TMPDIR=str(tmp_path)).document
 
@@ -48,7 +50,7 @@ def test_the_demo_touches_nothing_of_yours(cli: CommandLine, tmp_path: Path) -> 
     shutil.rmtree(Path(document["state_root"]).parent)
 
 
-def test_a_folder_that_holds_something_is_refused(cli: CommandLine, tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_is_refused(cli: "CommandLine", tmp_path: Path) -> None:
     """The demo writes over nothing, and never into a state root that was named for real use."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("mine")

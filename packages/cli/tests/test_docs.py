@@ -23,7 +23,7 @@ def reference() -> str:
     return " ".join(REFERENCE.read_text(encoding="utf-8").split())
 
 
-def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Walk the tree that Typer builds."""
     yield " ".join(path), command
     for name, below in getattr(command, "commands", {}).items():

@@ -1,14 +1,17 @@
 """``agent-workflow doctor``."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from command_line import CommandLine
 
 from agent_workflow.cli._check import Check
 from agent_workflow.cli._doctor_state_root import check_directory, check_file_system, check_free_space, file_system_kind
 from agent_workflow.cli._doctor_surroundings import check_agents, check_trace_databases
 from agent_workflow.cli._doctor_versions import check_sqlite, has_wal_reset_bug
+
+if TYPE_CHECKING:
+    from packages.cli.tests.conftest import CommandLine
 
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -19,7 +22,7 @@ MOUNTS = """\
 """
 
 
-def test_a_healthy_place_has_nothing_to_mend(indexed: Path, cli: CommandLine) -> None:
+def test_a_healthy_place_has_nothing_to_mend(indexed: Path, cli: "CommandLine") -> None:
     """Each line has a verdict, the last one speaks for all, and nothing is bad."""
     answer = cli.run("doctor", "--state-root", str(indexed))
 
@@ -28,7 +31,7 @@ def test_a_healthy_place_has_nothing_to_mend(indexed: Path, cli: CommandLine) ->
     assert any(line.startswith("ok    index database    current: 4 of 4 runs current") for line in answer.lines)
 
 
-def test_the_document_holds_every_check(indexed: Path, cli: CommandLine) -> None:
+def test_the_document_holds_every_check(indexed: Path, cli: "CommandLine") -> None:
     """Programs get the same as one document."""
     document = cli.run("doctor", "--json", "--state-root", str(indexed)).document
 
@@ -38,7 +41,7 @@ def test_the_document_holds_every_check(indexed: Path, cli: CommandLine) -> None
     assert all(check["fix"] for check in document["checks"] if check["verdict"] == "bad")
 
 
-def test_a_bad_finding_exits_1_with_its_fix(indexed: Path, cli: CommandLine) -> None:
+def test_a_bad_finding_exits_1_with_its_fix(indexed: Path, cli: "CommandLine") -> None:
     """A root that others may write is bad, and the command that mends it is there."""
     indexed.chmod(0o722)
 
@@ -49,7 +52,7 @@ def test_a_bad_finding_exits_1_with_its_fix(indexed: Path, cli: CommandLine) -> 
     assert answer.lines[-1].endswith("to mend")
 
 
-def test_doctor_changes_nothing(tmp_path: Path, cli: CommandLine) -> None:
+def test_doctor_changes_nothing(tmp_path: Path, cli: "CommandLine") -> None:
     """Looking makes no directory."""
     cli.run("doctor", "--state-root", str(tmp_path / "none"))
 

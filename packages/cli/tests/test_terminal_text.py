@@ -17,7 +17,13 @@ def test_printable_text_holds_nothing_that_a_terminal_obeys(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("\x1b[2J", "\\x1b[2J"), ("a\u202eb", "a\\u202eb"), ("a\nb", "a\\nb"), ("\ud800", "\\ud800"), ("é 日本", "é 日本")],
+    [
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\u202eb", "a\\u202eb"),
+        ("a\nb", "a\\nb"),
+        ("\ud800", "\\ud800"),
+        ("é 日本", "é 日本"),
+    ],
 )
 def test_escapes_are_readable(text: str, expected: str) -> None:
     """What is escaped can be recognised, and letters of every language stay."""

@@ -20,7 +20,15 @@ from agent_workflow.cli._failure import (
     interrupted,
     refused_platform,
 )
-from agent_workflow.cli._output import abandon_stdout, flush_stdout, say, show_document, tell
+from agent_workflow.cli._output import (
+    AnswerNotWritten,
+    abandon_stdout,
+    flush_stdout,
+    prepare_stdout,
+    say,
+    show_document,
+    tell,
+)
 
 PROGRAM = "agent-workflow"
 
@@ -43,6 +51,7 @@ _MOUNTS = {
 
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
+    prepare_stdout()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -63,9 +72,9 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         abandon_stdout()
         return EXIT_DONE
-    except OSError as error:
+    except AnswerNotWritten as error:
         abandon_stdout()
-        tell(f"the answer cannot be written: {error.strerror}")
+        tell(f"the answer cannot be written: {error}")
         return EXIT_NOT_GOOD
     return code
 

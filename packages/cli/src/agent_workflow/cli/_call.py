@@ -52,7 +52,7 @@ class Call:
 
     @property
     def state_root(self) -> Path:
-        """The state root that is meant.
+        """The state root that is meant, as an absolute path.
 
         Raises:
             CommandFailed: an empty one was named, or nothing says where it is.
@@ -61,9 +61,9 @@ class Call:
             if self.named_root == "":
                 hint = "name a directory"
                 raise CommandFailed(Failure("usage_error", "--state-root is empty", hint=hint, exit_code=2))
-            return Path(self.named_root)
+            return Path(self.named_root).absolute()
         try:
-            return index_store.default_state_root(os.environ)
+            return index_store.default_state_root(os.environ).absolute()
         except RuntimeError as error:  # neither HOME nor an entry in the password database
             hint = "name one with --state-root, or set AGENT_WORKFLOW_STATE_ROOT"
             raise CommandFailed(

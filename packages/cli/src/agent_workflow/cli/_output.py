@@ -1,21 +1,48 @@
 """The two streams: answers go to stdout, everything else to stderr."""
 
 import contextlib
+import io
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
 _LEAST_COLUMNS = 20
 _MOST_COLUMNS = 10_000
 
 
+class AnswerNotWritten(Exception):
+    """Standard output takes no more, for example on a full disk."""
+
+
+def prepare_stdout() -> None:
+    """Let a character that the encoding of stdout does not have become a question mark, not an error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
 def say(*lines: str) -> None:
-    """Write lines of an answer."""
-    if sys.stdout is not None:
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    """Write lines of an answer.
+
+    Raises:
+        BrokenPipeError: the reader is gone.
+        AnswerNotWritten: there is no room for it.
+    """
+    with _writing():
+        if sys.stdout is not None:
+            sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise AnswerNotWritten(error.strerror) from error
 
 
 def tell(line: str) -> None:
@@ -51,10 +78,11 @@ def flush_stdout() -> None:
 
     Raises:
         BrokenPipeError: the reader is gone.
-        OSError: it takes no more, for example a full disk.
+        AnswerNotWritten: there is no room for it.
     """
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    with _writing():
+        if sys.stdout is not None:
+            sys.stdout.flush()
 
 
 def abandon_stdout() -> None:

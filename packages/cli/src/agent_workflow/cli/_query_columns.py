@@ -26,6 +26,12 @@ def _attention(row: Row) -> Value:
     return " ".join(f"{count} {word}" for count, word in counts if count)
 
 
+def _record_name(row: Row) -> Value:
+    """Return the middle of ``agent-workflow/<name>/<version>``; other programs' records have no such name."""
+    parts = str(row["schema_id"] or "").split("/")
+    return parts[1] if len(parts) == 3 else None
+
+
 def _money(cost: str, currency: str) -> Callable[[Row], Value]:
     """Return what writes an amount together with its currency."""
 
@@ -127,9 +133,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "events": (
         _SESSION,
         _RECORDED,
-        Column("kind", "event_kind", NAME, 1),
-        Column("state", "state", STATE, 3),
-        Column("outcome", "outcome", NAME, 4),
+        Column("record", _record_name, NAME, 1),
+        Column("kind", "event_kind", NAME, 3),
+        Column("state", "state", STATE, 4),
+        Column("outcome", "outcome", NAME, 10),
         Column("category", "category", NAME, 5),
         Column("actor", "actor", NAME, 7),
         Column("file", "relative_path", PATH, 8),

@@ -59,9 +59,9 @@ def freshness_line(
     for count, word in counts:
         line = _joined(line, f", {count} {word}" if count else "", width)
     if freshness.stale_runs:
-        line = _joined(line, f" · {with_state_root('agent-workflow index sync', named_root)}", width)
+        line = _joined(line, f"; {with_state_root('agent-workflow index sync', named_root)}", width)
     if first is not None:
-        line = _joined(line, f" · first {first} rows", width)
+        line = _joined(line, f"; first {first} rows", width)
     short = shorten(line, width, ellipsis())
     word, rest = short[: len(freshness.word)], short[len(freshness.word) :]
     return palette.paint(word, state_colour(word)) + rest
