@@ -6,6 +6,7 @@ belong to this user, and must not be writable by others. Everything below is rea
 
 import errno
 import os
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -57,22 +58,22 @@ class StateRoot:
 
     @contextmanager
     def index_directory(self, *, create: bool) -> Iterator[int | None]:
-        """Open ``index/``; with ``create`` make it and set it to 0700 whatever the umask.
+        """Open ``index/``; with ``create`` make it, 0700 whatever the umask, and close it to others where it was open.
 
         Raises:
             UnsafePath: as for :meth:`directory`.
-            NotWritable: it cannot be made.
+            NotWritable: it cannot be made, or not be closed.
         """
         if create:
             try:
-                os.mkdir(INDEX_DIRECTORY, 0o700, dir_fd=self.descriptor)
+                _make_directory(INDEX_DIRECTORY, self.descriptor)
             except FileExistsError:
                 pass
             except OSError as error:
                 raise not_writable(self.path / INDEX_DIRECTORY, error) from error
         with self.directory(INDEX_DIRECTORY) as descriptor:
-            if create and descriptor is not None and stat.S_IMODE(os.fstat(descriptor).st_mode) != 0o700:
-                os.fchmod(descriptor, 0o700)
+            if create and descriptor is not None:
+                _close_to_others(descriptor, self.path / INDEX_DIRECTORY)
             yield descriptor
 
 
@@ -123,12 +124,34 @@ def open_state_root(path: Path, *, create: bool = False) -> Iterator[StateRoot |
 def _make_root(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=0o700)
-        path.chmod(0o700)
+        _make_directory(str(path), None)
     except FileExistsError:
         return
     except OSError as error:
         raise not_writable(path, error) from error
+
+
+def _make_directory(name: str, parent: int | None) -> None:
+    """Make a directory of mode 0700 whatever the umask.
+
+    The umask is ours for this moment, rather than the mode mended afterwards: by then a link could stand there, and a
+    directory that not even we may open cannot be mended through a descriptor.
+    """
+    before = os.umask(0o077)
+    try:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    finally:
+        os.umask(before)
+
+
+def _close_to_others(descriptor: int, path: Path) -> None:
+    """Take away what a directory's mode gives to others. Its owner is given no more: read-only stays read-only."""
+    mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+    if mode & ~0o700:
+        try:
+            os.fchmod(descriptor, mode & 0o700)
+        except OSError as error:
+            raise not_writable(path, error) from error
 
 
 def open_directory(name: str, parent: int | None, *, shown_as: Path) -> int:
@@ -167,7 +190,9 @@ def _refusal(path: Path, error: OSError) -> UnsafePath:
             f"{path} is a link or no directory", path=str(path), hint="put a real directory of your own in its place"
         )
     return UnsafePath(
-        f"{path} cannot be opened: {error.strerror}", path=str(path), hint=f"give yourself access: chmod u+rwx {path}"
+        f"{path} cannot be opened: {error.strerror}",
+        path=str(path),
+        hint=f"give yourself access: chmod u+rwx {quoted(path)}",
     )
 
 
@@ -181,10 +206,15 @@ def check_owner(status: os.stat_result, path: Path) -> None:
         raise UnsafePath(
             f"{path} belongs to user {status.st_uid}, not to you",
             path=str(path),
-            hint=f"chown it to yourself, or choose your own with --state-root: chown -R {os.geteuid()} {path}",
+            hint=f"chown it to yourself, or choose your own with --state-root: chown -R {os.geteuid()} {quoted(path)}",
         )
     if status.st_mode & 0o022:
-        raise UnsafePath(f"{path} is writable by others", path=str(path), hint=f"chmod go-w {path}")
+        raise UnsafePath(f"{path} is writable by others", path=str(path), hint=f"chmod go-w {quoted(path)}")
+
+
+def quoted(path: Path) -> str:
+    """Return a path as a shell takes it, for hints that are commands."""
+    return shlex.quote(str(path))
 
 
 def not_writable(path: Path, error: OSError) -> NotWritable:
