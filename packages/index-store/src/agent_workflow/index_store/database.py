@@ -33,7 +33,7 @@ from agent_workflow.index_store.errors import (
     UnsafePath,
 )
 from agent_workflow.index_store.reports import AUTHORITY
-from agent_workflow.index_store.state_root import INDEX_DIRECTORY, StateRoot, check_owner, not_writable
+from agent_workflow.index_store.state_root import INDEX_DIRECTORY, StateRoot, check_owner, not_writable, quoted
 
 SCRATCH_NAME = "rebuild.sqlite3"
 _COMPANIONS = ("", "-wal", "-shm", "-journal")
@@ -86,7 +86,9 @@ def _check_file(location: IndexLocation, name: str) -> bool:
     except FileNotFoundError:
         return False
     if not stat.S_ISREG(status.st_mode):
-        raise UnsafePath(f"{path} is a link or no regular file", path=str(path), hint=f"look at it, then: rm -r {path}")
+        raise UnsafePath(
+            f"{path} is a link or no regular file", path=str(path), hint=f"look at it, then: rm -r {quoted(path)}"
+        )
     check_owner(status, path)
     return True
 
@@ -106,13 +108,7 @@ def open_for_reading(location: IndexLocation) -> apsw.Connection:
     """
     if not exists(location):
         raise missing(location)
-    verdict = header_verdict(location)
-    if verdict is HeaderVerdict.EMPTY:
-        raise missing(location)
-    try:
-        connection = _open_read_only(location)
-    except _UnfinishedTransaction:
-        raise missing(location) from None
+    connection, verdict = _open_judged(location)
     if verdict is HeaderVerdict.OLDER:
         version = int(connection.pragma("user_version"))
         connection.close()
@@ -140,16 +136,35 @@ def header_verdict(location: IndexLocation) -> HeaderVerdict:
         DamagedDatabase: SQLite cannot read it, though its identity is ours.
         UnsafePath: a link stands in its place.
     """
-    if not _begun(location):
+    try:
+        connection, verdict = _open_judged(location)
+    except MissingDatabase:
         return HeaderVerdict.EMPTY
+    connection.close()
+    return verdict
+
+
+def _open_judged(location: IndexLocation) -> tuple[apsw.Connection, HeaderVerdict]:
+    """Open the existing database file read-only, judged before SQLite opens it and again as it was opened.
+
+    Raises:
+        MissingDatabase: it holds nothing yet.
+        ForeignDatabase, NewerDatabase, DamagedDatabase, NotWritable, UnsafePath: as named.
+    """
+    if not _begun(location):
+        raise missing(location)
     try:
         connection = _open_read_only(location)
     except _UnfinishedTransaction:
-        return HeaderVerdict.EMPTY
+        raise missing(location) from None
     try:
-        return _judge(location, connection)
-    finally:
+        verdict = _judge(location, connection)
+        if verdict is HeaderVerdict.EMPTY:
+            raise missing(location)
+    except BaseException:
         connection.close()
+        raise
+    return connection, verdict
 
 
 def _judge(location: IndexLocation, connection: apsw.Connection) -> HeaderVerdict:
@@ -280,11 +295,24 @@ def _open_read_only(location: IndexLocation) -> apsw.Connection:
         if _extended_code(error) == apsw.SQLITE_READONLY_ROLLBACK:
             raise _UnfinishedTransaction from error
         cannot_share = isinstance(error, (apsw.CantOpenError, apsw.ReadOnlyError))
-        if not (cannot_share or _extended_code(error) in _SHARED_MEMORY_FAILURES) or _size(location, "-wal") > 0:
+        if not (cannot_share or _extended_code(error) in _SHARED_MEMORY_FAILURES):
             raise explain(location, error) from error
+        if _size(location, "-wal") > 0:
+            raise _needs_recovery(location) from error
         connection = _connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
+
+
+def _needs_recovery(location: IndexLocation) -> NotWritable:
+    for companion in _COMPANIONS:
+        _check_file(location, DATABASE_NAME + companion)  # a link is refused as such
+    path = str(location.database)
+    return NotWritable(
+        f"{path} was left open by a writer, and reading it takes the right to write beside it",
+        path=path,
+        hint="as its owner: agent-workflow index sync",
+    )
 
 
 def _size(location: IndexLocation, companion: str) -> int:
@@ -410,7 +438,7 @@ def remove_scratch(location: IndexLocation) -> None:
             continue
         except IsADirectoryError as error:
             path = location.path / (SCRATCH_NAME + companion)
-            raise UnsafePath(f"{path} is a directory", path=str(path), hint=f"rm -r {path}") from error
+            raise UnsafePath(f"{path} is a directory", path=str(path), hint=f"rm -r {quoted(path)}") from error
         except OSError as error:
             raise not_writable(location.path / SCRATCH_NAME, error) from error
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_workflow.index_store.errors import UnsafePath, WriterBusy
-from agent_workflow.index_store.state_root import check_owner, not_writable
+from agent_workflow.index_store.state_root import check_owner, not_writable, quoted
 
 LOCK_NAME = "index.lock"
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -56,12 +56,12 @@ def _open_lock(index_directory: int, path: Path) -> int:
     except OSError as error:
         found = _kind_in_the_way(index_directory)
         if found is not None:
-            raise UnsafePath(f"{path} is {found}", path=str(path), hint=f"rm -r {path}") from error
+            raise UnsafePath(f"{path} is {found}", path=str(path), hint=f"rm -r {quoted(path)}") from error
         raise not_writable(path, error) from error
     status = os.fstat(descriptor)
     try:
         if not stat.S_ISREG(status.st_mode):
-            raise UnsafePath(f"{path} is no regular file", path=str(path), hint=f"rm {path}")
+            raise UnsafePath(f"{path} is no regular file", path=str(path), hint=f"rm {quoted(path)}")
         check_owner(status, path)
         os.fchmod(descriptor, 0o600)
     except UnsafePath:
