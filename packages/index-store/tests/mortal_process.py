@@ -10,12 +10,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from sample_state import StateRoot, write_rich_run
 
 KILLED = "killed"
 DONE = "done"
@@ -123,17 +126,20 @@ def mortal_processes(count: int) -> Iterator[list[MortalProcess]]:
 
 def _serve() -> None:
     """Answer calls until the standard input ends."""
-    _import_everything()
+    _warm_up()
     print("{}", flush=True)
     for line in sys.stdin:
         print(json.dumps(asdict(_fork(Call(**json.loads(line))))), flush=True)
 
 
-def _import_everything() -> None:
-    from agent_workflow import index_store
-
-    for name in index_store.__all__:
-        getattr(index_store, name)
+def _warm_up() -> None:
+    """Make every call once, so that a child need import nothing, which as another user it might not be able to."""
+    with tempfile.TemporaryDirectory() as folder:
+        state = StateRoot(Path(folder) / "state")
+        write_rich_run(state, "run")
+        state.run("sealed", archived=True).seal()
+        for name in ("sync", "rebuild", "query", "status", "verify"):
+            _perform(Call(name, str(state.path)))
 
 
 def _fork(call: Call) -> Outcome:
