@@ -370,14 +370,20 @@ def _set_identity(connection: apsw.Connection) -> None:
 def migrate(connection: apsw.Connection, target: int = SCHEMA_VERSION) -> None:
     """Bring a database up to ``target``, each step in one transaction with its record and version.
 
+    The rows of an earlier schema stay to be asked, and the next sync makes them all anew: only then do the tables that
+    a step added hold what a rebuild puts there.
+
     Raises:
         apsw.Error: a statement failed; the database is at the last version that was whole.
     """
-    for step in pending_migrations(int(connection.pragma("user_version"))):
+    before = int(connection.pragma("user_version"))
+    for step in pending_migrations(before):
         if step.version > target:
             return
         with connection:
             connection.execute(step.sql)
+            if before:
+                connection.execute("DELETE FROM index_metadata WHERE key = 'last_sync_at'")
             connection.execute(
                 "INSERT INTO schema_migrations VALUES (?, ?, ?)", (step.version, utc_now(), step.description)
             )

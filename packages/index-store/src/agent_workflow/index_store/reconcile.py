@@ -53,6 +53,9 @@ class _Scope:
         return "active" if self.active_only else "active+archive"
 
 
+_EVERYTHING = _Scope(session_id=None, active_only=False)
+
+
 @dataclass
 class _Pass:
     """One walk over the runs of a state root into one connection."""
@@ -105,8 +108,10 @@ def sync(
         database.remove_scratch(location)
         with _closing(database.open_for_writing(location)) as connection:
             if "last_sync_at" not in database.metadata(connection):
+                # Never synced as a whole, or by an earlier version: a narrow rebuild would lose the other rows.
+                filled = _known_runs(connection)
                 connection.close()
-                return _rebuild(root, location, scope, progress)
+                return _rebuild(root, location, _EVERYTHING if filled else scope, progress)
             report = _run_pass(root, location, _Pass(connection, scope, progress, fresh=False))
             database.checkpoint(connection)
             return report
