@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -20,6 +21,8 @@ from .expected_rows import GenuineRun, Line
 from .index_reading import Row, dump, opened, row_of, rows_of
 
 pytestmark = pytest.mark.corpus
+
+COMMAND = Path(sys.executable).with_name("agent-workflow")
 
 Expected = dict[str, dict[str, Any]]
 Project = Callable[[GenuineRun], Iterator[Row]]
@@ -103,6 +106,32 @@ def test_the_index_concludes_what_is_expected_about_every_run(root: EvidenceRoot
         session_id: (run["index_state"], run["storage_class"], run["evidence_complete"], run["error_category"])
         for session_id, run in expected.items()
     } == concluded
+
+
+@pytest.mark.skipif(not COMMAND.exists(), reason="the command line is not installed")
+def test_the_command_line_concludes_the_same(copy_of_corpus: CopyOfCorpus, expected: Expected) -> None:
+    """`index rebuild --json`, then `index query runs --json --limit 10000`, as a user types them."""
+    root = copy_of_corpus()
+    report = _printed(root, "index", "rebuild", "--json")
+    answer = _printed(root, "index", "query", "runs", "--json", "--limit", "10000")
+
+    in_error = [run for run in expected.values() if run["index_state"] == "error"]
+    retired = [run for run in in_error if run["error_category"] == "historical_artifact"]
+    counts = (report["indexed_count"], report["error_count"], report["quarantined_count"])
+    assert (59 - len(in_error), len(in_error) - len(retired), len(retired)) == counts
+    assert {
+        session_id: (run["index_state"], run["storage_class"], run["evidence_complete"])
+        for session_id, run in expected.items()
+    } == {
+        row["session_id"]: (row["index_state"], row["storage_class"], row["evidence_complete"])
+        for row in answer["rows"]
+    }
+
+
+def _printed(root: EvidenceRoot, *words: str) -> dict[str, Any]:
+    done = subprocess.run([COMMAND, "--state-root", root.path, *words], capture_output=True, timeout=60, check=True)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def test_every_run_has_its_number_of_journal_records(root: EvidenceRoot, expected: Expected) -> None:

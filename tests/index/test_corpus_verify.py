@@ -71,13 +71,18 @@ def files_that_count(run: Path) -> list[str]:
     return sorted(names)
 
 
-@pytest.mark.corpus
-def test_the_untouched_corpus_verifies_in_full(copy_of_corpus: CopyOfCorpus) -> None:
-    """Every source of every run is what was indexed; the three runs of a retired format are quarantined."""
+@pytest.fixture(scope="module")
+def untouched(copy_of_corpus: CopyOfCorpus) -> EvidenceRoot:
+    """Return a copy of the genuine state root, indexed; nobody may change it."""
     root = copy_of_corpus()
     index_store.rebuild(root.path)
+    return root
 
-    report = index_store.verify(root.path, full=True)
+
+@pytest.mark.corpus
+def test_the_untouched_corpus_verifies_in_full(untouched: EvidenceRoot) -> None:
+    """Every source of every run is what was indexed; the three runs of a retired format are quarantined."""
+    report = index_store.verify(untouched.path, full=True)
 
     assert report.source_mismatches == ()
     assert report.valid
@@ -126,15 +131,13 @@ def test_verification_that_is_not_full_reads_no_source(few_runs: EvidenceRoot) -
     ],
 )
 def test_the_verdict_on_a_genuine_reviewed_run_is_that_of_an_independent_reading(
-    copy_of_corpus: CopyOfCorpus, session_id: str
+    untouched: EvidenceRoot, session_id: str
 ) -> None:
     """Sealed, completed, passing, reviewed: each answer is what the files say, and the verdict follows from them."""
-    root = copy_of_corpus()
-    index_store.rebuild(root.path)
-    archived = (root.path / "archive" / session_id).is_dir()
-    run = root.run(session_id, archived=archived)
+    archived = (untouched.path / "archive" / session_id).is_dir()
+    run = untouched.run(session_id, archived=archived)
 
-    review = index_store.verify(root.path, review=session_id).review
+    review = index_store.verify(untouched.path, review=session_id).review
 
     assert review is not None
     assert answers(run) == {question: review.evidence[question] for question in QUESTIONS}

@@ -11,7 +11,7 @@ import pytest
 
 from agent_workflow import index_store
 
-from .evidence_builder import EvidenceRoot, incident_event, write_live_run
+from .evidence_builder import EvidenceRoot, completion, incident_event, write_live_run
 from .index_reading import row_of, rows_of
 from .planted_text import Planted, invalid_lines, plant_host
 
@@ -129,6 +129,20 @@ def test_the_error_of_an_invalid_record_quotes_nothing_of_it(tmp_path: Path, pla
 
     (error,) = report.errors
     assert "incident-events.jsonl:1" in error.error
+    assert planted.met_in(repr(report).encode() + bytes_of_the_index(root)) == []
+
+
+@pytest.mark.xfail(strict=True, reason="an error names an unknown field, whatever its name says: see _faults.py")
+def test_an_error_does_not_quote_prose_that_stands_for_a_fields_name(tmp_path: Path, planted: Planted) -> None:
+    """A field's name may be text as well: it is named only where it has the shape of a name."""
+    root = EvidenceRoot.create(tmp_path / "state")
+    run = root.run("bad-run")
+    record = completion(run.session_id) | {planted.text("name of a field"): True}
+    run.write("completion.json", record)
+
+    report = index_store.rebuild(root.path)
+
+    assert len(report.errors) == 1
     assert planted.met_in(repr(report).encode() + bytes_of_the_index(root)) == []
 
 
