@@ -142,6 +142,8 @@ def _parameters(kind: str, filters: Filters, limit: int) -> dict[str, Value]:
             raise InvalidQuestion(
                 f"{kind} cannot be filtered by {name}", hint=f"its filters are: {', '.join(KINDS[kind])}, limit"
             )
+        if not _is_text(given[name]):
+            raise InvalidQuestion(f"--{name} {given[name]!r} is not UTF-8", hint="no row has such a value")
     if not 1 <= limit <= MAXIMUM_LIMIT:
         raise InvalidQuestion(f"limit {limit} is not between 1 and {MAXIMUM_LIMIT}", hint=f"--limit {MAXIMUM_LIMIT}")
     parameters: dict[str, Value] = {name: given.get(name) for name in KINDS[kind]}
@@ -149,6 +151,11 @@ def _parameters(kind: str, filters: Filters, limit: int) -> dict[str, Value]:
         if name in given:
             parameters[name] = parse_moment(given[name], name)
     return parameters | {"limit": limit}
+
+
+def _is_text(value: str) -> bool:
+    """Tell whether SQLite can take a value; bytes of a terminal that are no UTF-8 arrive as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def parse_moment(text: str, name: str, now: datetime | None = None) -> float:
@@ -163,12 +170,12 @@ def parse_moment(text: str, name: str, now: datetime | None = None) -> float:
         InvalidQuestion: it is neither.
     """
     age = _AGE.fullmatch(text)
-    if age is not None:
-        back = timedelta(seconds=int(age.group(1)) * _SECONDS[age.group(2)])
-        return ((now or datetime.now(UTC)) - back).timestamp()
     try:
+        if age is not None:
+            back = timedelta(seconds=int(age.group(1)) * _SECONDS[age.group(2)])
+            return ((now or datetime.now(UTC)) - back).timestamp()
         moment = datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # no notation of a time, or before the year 1
         raise InvalidQuestion(
             f"--{name} {text!r} is no time", hint="an ISO 8601 time such as 2026-07-01T12:00:00Z, or an age such as 24h"
         ) from None
