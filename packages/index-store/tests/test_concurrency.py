@@ -71,7 +71,7 @@ def test_readers_see_the_old_or_the_new_during_fifty_rebuilds(contents: TwoConte
 
     for answers in seen:
         rest = answers[1:] if answers[0] == MISSING else answers
-        assert [answer for answer in rest if answer not in (contents.small, contents.large)] == []
+        assert [] == [answer for answer in rest if answer not in (contents.small, contents.large)]
         assert contents.small in rest
         assert contents.large in rest
 
@@ -92,7 +92,7 @@ def test_readers_see_no_error_during_syncs(contents: TwoContents, tmp_path: Path
     known = set(contents.small) | set(contents.large)
     for answers in seen:
         assert set() == {row for answer in answers for row in answer} - known
-        assert [answer for answer in answers if len({row.split()[0] for row in answer}) < 6] == []
+        assert [] == [answer for answer in answers if len({row.split()[0] for row in answer}) < 6]
 
 
 def test_a_reader_with_an_open_transaction_keeps_its_content(
@@ -113,7 +113,7 @@ def test_a_reader_with_an_open_transaction_keeps_its_content(
     reader.close()
 
     assert before == still
-    assert then == 12
+    assert 12 == then
 
 
 def test_a_wal_that_a_reader_held_is_shortened_later(contents: TwoContents, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_a_wal_that_a_reader_held_is_shortened_later(contents: TwoContents, monk
     reader.close()
 
     assert held > 0
-    assert later == 0
+    assert 0 == later
 
 
 def test_every_rebuild_is_a_generation_of_its_own(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_every_rebuild_is_a_generation_of_its_own(tmp_path: Path) -> None:
         generations.append(index_store.status(state.path).generation)
 
     assert None not in generations
-    assert len(set(generations)) == 5
+    assert 5 == len(set(generations))
 
 
 def test_a_sync_stays_in_its_generation(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_two_syncs_at_once_both_succeed(contents: TwoContents, *, indexed: bool)
     rows = dump(contents.state.path)
     index_store.rebuild(contents.state.path)
 
-    assert [outcome.word for outcome in outcomes] == [DONE, DONE]
+    assert [DONE, DONE] == [outcome.word for outcome in outcomes]
     assert dump(contents.state.path) == rows
 
 
@@ -189,7 +189,7 @@ def test_a_sync_beside_rebuilds_ends_in_a_rebuilds_rows(contents: TwoContents) -
             for writer, name in zip(writers, ("sync", "rebuild"), strict=True):
                 writer.start(Call(name, str(contents.state.path)))
             outcomes = [writer.finish().word for writer in writers]
-            assert outcomes == [DONE, DONE]
+            assert [DONE, DONE] == outcomes
 
     rows = dump(contents.state.path)
     index_store.rebuild(contents.state.path)
@@ -215,8 +215,8 @@ def test_a_run_that_grows_meanwhile_is_right_after_the_next_sync(tmp_path: Path)
     agent.join()
     index_store.sync(state.path)
 
-    assert len(journal.read_text().splitlines()) == 399
+    assert 399 == len(journal.read_text().splitlines())
     rows = dump(state.path)
     index_store.rebuild(state.path)
     assert dump(state.path) == rows
-    assert len(rows["events"]) == 399
+    assert 399 == len(rows["events"])

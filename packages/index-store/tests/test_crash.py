@@ -83,7 +83,7 @@ def count_points(host: Host, process: MortalProcess, name: str, *, indexed: bool
     """Let a writer live and return how many points it passes."""
     host.restore(indexed=indexed)
     outcome = process.call(name, host.state.path, small_cache=small_cache)
-    assert outcome.word == DONE, outcome
+    assert DONE == outcome.word, outcome
     return outcome.points
 
 
@@ -97,7 +97,7 @@ def test_a_sync_killed_at_any_point_is_completed_by_the_next(host: Host, process
         index_store.sync(host.state.path)
         files = host.state.index_files()
 
-        assert outcome.word == KILLED
+        assert KILLED == outcome.word
         assert left is not None
         assert set(left["runs"]) <= set(host.before["runs"]) | set(host.after["runs"]), point
         assert host.files == files, point
@@ -114,7 +114,7 @@ def test_a_rebuild_killed_at_any_point_leaves_the_old_rows_or_the_new(host: Host
         index_store.sync(host.state.path)
         files = host.state.index_files()
 
-        assert outcome.word == KILLED
+        assert KILLED == outcome.word
         assert left in (host.before, host.after), point
         assert host.files == files, point
         assert host.after == dump(host.state.path), point
@@ -133,7 +133,7 @@ def test_a_first_rebuild_killed_at_any_point_leaves_nothing_or_all(
         left = readable(host)
         index_store.sync(host.state.path)
 
-        assert outcome.word == KILLED
+        assert KILLED == outcome.word
         assert left in (None, host.after), point
         assert host.after == dump(host.state.path), point
 
@@ -221,7 +221,7 @@ def test_a_wal_of_a_dead_writer_is_read_by_everybody(grown: StateRoot) -> None:
     """What was committed and not yet moved into the file counts."""
     rows = index_store.query(grown.path, "runs").rows
 
-    assert [row["session_id"] for row in rows] == ["large", "small"]
+    assert ["large", "small"] == [row["session_id"] for row in rows]
 
 
 def test_a_checkpoint_cut_off_after_its_first_page_is_no_damage(grown: StateRoot) -> None:
@@ -235,8 +235,8 @@ def test_a_checkpoint_cut_off_after_its_first_page_is_no_damage(grown: StateRoot
     rows = index_store.query(grown.path, "runs").rows
     index_store.sync(grown.path)
 
-    assert [row["session_id"] for row in rows] == ["large", "small"]
-    assert index_store.verify(grown.path).integrity_check == ("ok",)
+    assert ["large", "small"] == [row["session_id"] for row in rows]
+    assert ("ok",) == index_store.verify(grown.path).integrity_check
 
 
 @pytest.fixture
@@ -300,11 +300,11 @@ def test_a_full_disk_is_said_and_the_old_content_stays(small_disk: Path, call: s
     ballast.unlink()
     index_store.sync(state.path)
 
-    assert outcome.word == "NotWritable", outcome
+    assert "NotWritable" == outcome.word, outcome
     assert {str(row[0]) for row in before["runs"]} <= left
-    assert len(dump(state.path)["runs"]) == 40
+    assert 40 == len(dump(state.path)["runs"])
     index_store.rebuild(state.path)
-    assert len(dump(state.path)["runs"]) == 40
+    assert 40 == len(dump(state.path)["runs"])
 
 
 def test_a_first_sync_on_a_full_disk_is_said(small_disk: Path) -> None:
@@ -317,8 +317,8 @@ def test_a_first_sync_on_a_full_disk_is_said(small_disk: Path) -> None:
     ballast.unlink()
     index_store.sync(state.path)
 
-    assert outcome.word == "NotWritable", outcome
-    assert len(dump(state.path)["runs"]) == 1
+    assert "NotWritable" == outcome.word, outcome
+    assert 1 == len(dump(state.path)["runs"])
 
 
 def test_a_database_is_whole_after_every_death(host: Host, process: MortalProcess) -> None:
@@ -330,7 +330,7 @@ def test_a_database_is_whole_after_every_death(host: Host, process: MortalProces
 
         report = index_store.verify(host.state.path)
 
-        assert report.integrity_check == ("ok",)
+        assert ("ok",) == report.integrity_check
         assert report.foreign_key_errors == ()
 
 
@@ -345,5 +345,5 @@ def test_a_death_is_seen_by_sqlite_too(tmp_path: Path, process: MortalProcess) -
     runs = connection.execute("SELECT count(*) FROM runs").get
     connection.close()
 
-    assert outcome.word == KILLED
-    assert runs == 1
+    assert KILLED == outcome.word
+    assert 1 == runs

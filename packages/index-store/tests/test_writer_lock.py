@@ -40,7 +40,7 @@ def test_a_second_writer_learns_who_holds_the_lock(state: StateRoot, other: Mort
 
     index_store.rebuild(state.path, progress=while_locked)
 
-    assert [refusal.word for refusal in refusals] == ["WriterBusy"]
+    assert ["WriterBusy"] == [refusal.word for refusal in refusals]
     assert f"process {os.getpid()} (" in refusals[0].message
     assert " ".join(sys.argv)[:200] in refusals[0].message
     assert refusals[0].answer["hint"]
@@ -56,8 +56,8 @@ def test_a_second_writer_waits_for_its_turn(state: StateRoot, other: MortalProce
     index_store.rebuild(state.path, progress=while_locked)
     outcome = other.finish()
 
-    assert outcome.word == DONE
-    assert outcome.answer["skipped"] == ["run"]
+    assert DONE == outcome.word
+    assert ["run"] == outcome.answer["skipped"]
 
 
 def test_the_wait_is_as_long_as_asked(state: StateRoot, other: MortalProcess) -> None:
@@ -83,7 +83,7 @@ def test_a_reader_needs_no_lock(state: StateRoot, other: MortalProcess) -> None:
 
     index_store.rebuild(state.path, progress=while_locked)
 
-    assert words == [DONE, DONE, DONE]
+    assert [DONE, DONE, DONE] == words
 
 
 def test_a_writer_that_fails_lets_the_lock_go(state: StateRoot, other: MortalProcess) -> None:
@@ -96,7 +96,7 @@ def test_a_writer_that_fails_lets_the_lock_go(state: StateRoot, other: MortalPro
         index_store.rebuild(state.path, progress=fail)
     outcome = other.call("sync", state.path, arguments={"lock_timeout_seconds": 0})
 
-    assert outcome.word == DONE
+    assert DONE == outcome.word
 
 
 def test_a_lock_without_a_name_is_still_a_lock(state: StateRoot, other: MortalProcess) -> None:
@@ -109,7 +109,7 @@ def test_a_lock_without_a_name_is_still_a_lock(state: StateRoot, other: MortalPr
 
     index_store.rebuild(state.path, progress=while_locked)
 
-    assert refusals[0].word == "WriterBusy"
+    assert "WriterBusy" == refusals[0].word
     assert "another process" in refusals[0].message
 
 
@@ -121,7 +121,7 @@ def test_the_lock_file_names_its_holder(state: StateRoot) -> None:
 
     assert os.getpid() == holder["pid"]
     assert {"pid", "command", "since"} == holder.keys()
-    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    assert 0o600 == stat.S_IMODE(lock.stat().st_mode)
 
 
 def test_state_roots_have_locks_of_their_own(state: StateRoot, other: MortalProcess, tmp_path: Path) -> None:
@@ -134,4 +134,4 @@ def test_state_roots_have_locks_of_their_own(state: StateRoot, other: MortalProc
 
     index_store.rebuild(state.path, progress=while_locked)
 
-    assert words == [DONE]
+    assert [DONE] == words
