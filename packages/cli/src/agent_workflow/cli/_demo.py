@@ -130,9 +130,7 @@ def _tell_story(teller: _Teller, root: Path, begin: datetime) -> None:
     teller.command("index query permissions --state pending")
     teller.chapter("What did it cost? Unknown stays unknown: -, not 0.")
     teller.command("index query performance")
-    teller.chapter(
-        f"{RUNNING} goes on. Of its journal of {SAMPLES:,} samples, a sync parses the new one, and 2 small documents."
-    )
+    teller.chapter(f"{RUNNING} goes on. Of its journal of {SAMPLES:,} samples, a sync parses the new one.")
     with journal.open("ab") as file:
         file.write(next_sample(begin))
     teller.shell(f'echo \'{{"schema": "agent-workflow/run-health-sample/v1", …}}\' >> {_short(root, journal)}')

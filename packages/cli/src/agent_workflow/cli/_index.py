@@ -50,7 +50,13 @@ def sync(
     """Bring the index in line with the evidence; what did not change costs nothing."""
     call = Call.of(context, as_json, state_root)
     with RunProgress("looked at") as progress:
-        report = index_store.sync(call.state_root, session_id=run, active_only=active_only, progress=progress)
+        report = index_store.sync(
+            call.state_root,
+            session_id=run,
+            active_only=active_only,
+            progress=progress,
+            on_wait=progress.waits_for,
+        )
     _report(report, "synced", call, strict=strict)
 
 
@@ -66,7 +72,13 @@ def rebuild(
     """Make the index from nothing; until it is done, readers see the old one."""
     call = Call.of(context, as_json, state_root)
     with RunProgress("indexed") as progress:
-        report = index_store.rebuild(call.state_root, session_id=run, active_only=active_only, progress=progress)
+        report = index_store.rebuild(
+            call.state_root,
+            session_id=run,
+            active_only=active_only,
+            progress=progress,
+            on_wait=progress.waits_for,
+        )
     _report(report, "rebuilt", call, strict=strict)
 
 

@@ -72,7 +72,7 @@ def sync_lines(report: "index_store.SyncReport", verb: str, named_root: str | No
         named_root: ``--state-root`` as given, for the commands that are shown.
     """
     records = sum(run.records_parsed for run in report.indexed)
-    parsed = f" ({_count(records, 'record')} parsed)" if report.indexed else ""
+    parsed = f" ({_count(records, 'journal record')} parsed)" if report.indexed else ""
     counts = [f"{len(report.indexed)} indexed{parsed}", f"{len(report.skipped)} unchanged"]
     if report.pruned:
         counts.append(f"{len(report.pruned)} removed")

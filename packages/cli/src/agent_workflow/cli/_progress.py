@@ -33,6 +33,11 @@ class RunProgress:
             self._next_at = time.monotonic() + _REDRAW_SECONDS
             self._draw(f"{self._verb} {done} of {total} runs")
 
+    def waits_for(self, holder: str) -> None:
+        """Say whom the call waits for; nobody should wonder why nothing happens."""
+        if self._enabled:
+            self._draw(f"waiting for {holder}")
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:

@@ -55,7 +55,7 @@ class RunOutcome:
         session_id: the run.
         error: why it is no current evidence; None where it is.
         sources: structured files read.
-        records_parsed: records that were parsed; less than it has where journals only grew.
+        records_parsed: journal records that were parsed; less than it has where journals only grew.
         notices: what is worth telling.
     """
 
@@ -239,7 +239,6 @@ class RunIndexer:
 
     def _project_document(self, source: Source, content: Content, reading: _Reading) -> None:
         record = self._reader.parse(content.data, source.path, None)
-        reading.records_parsed += 1
         digest = sha256(content.data).hexdigest()
         reading.artifacts[source.path] = Artifact(len(content.data), digest)
         schema_id = schema_id_of(record)

@@ -41,6 +41,10 @@ def _no_progress(done: int, total: int) -> None:
     """Show nothing."""
 
 
+def _say_nothing(holder: str) -> None:
+    """Tell nobody who holds the lock."""
+
+
 @dataclass(frozen=True)
 class _Scope:
     """Which runs a writer looks at."""
@@ -85,6 +89,7 @@ def sync(
     active_only: bool = False,
     lock_timeout_seconds: float = DEFAULT_LOCK_SECONDS,
     progress: Progress = _no_progress,
+    on_wait: Callable[[str], None] = _say_nothing,
 ) -> SyncReport:
     """Bring the index in line with the evidence; an unchanged run is skipped without reading a file.
 
@@ -94,6 +99,7 @@ def sync(
         active_only: only ``runs/``; what is known of ``archive/`` stays.
         lock_timeout_seconds: how long to wait for another writer.
         progress: called after every run.
+        on_wait: told who holds the lock, when a wait for it begins.
 
     Returns:
         What was done, and every run that is in error, whether it was read again or not.
@@ -102,7 +108,7 @@ def sync(
         IndexStoreError: nothing could be done; the database is as before.
     """
     scope = _Scope(session_id, active_only)
-    with _writing(state_root, lock_timeout_seconds) as (root, location):
+    with _writing(state_root, lock_timeout_seconds, on_wait) as (root, location):
         if not database.exists(location):
             return _rebuild(root, location, scope, progress)
         database.remove_scratch(location)
@@ -124,6 +130,7 @@ def rebuild(
     active_only: bool = False,
     lock_timeout_seconds: float = DEFAULT_LOCK_SECONDS,
     progress: Progress = _no_progress,
+    on_wait: Callable[[str], None] = _say_nothing,
 ) -> SyncReport:
     """Make the index anew from the evidence and put it in place in one transaction.
 
@@ -133,12 +140,13 @@ def rebuild(
         active_only: leave ``archive/`` out.
         lock_timeout_seconds: how long to wait for another writer.
         progress: called after every run.
+        on_wait: told who holds the lock, when a wait for it begins.
 
     Raises:
         IndexStoreError: nothing could be done; readers still have the old content.
     """
     scope = _Scope(session_id, active_only)
-    with _writing(state_root, lock_timeout_seconds) as (root, location):
+    with _writing(state_root, lock_timeout_seconds, on_wait) as (root, location):
         if session_id is not None and database.exists(location):
             with _closing(database.open_for_writing(location)) as connection:
                 report = _run_pass(root, location, _Pass(connection, scope, progress, fresh=False, whole=True))
@@ -153,19 +161,21 @@ def initialize(state_root: Path, *, lock_timeout_seconds: float = DEFAULT_LOCK_S
     Returns:
         The path of the database. An empty one has no ``last_sync_at`` and is filled by the next sync.
     """
-    with _writing(state_root, lock_timeout_seconds) as (_, location):
+    with _writing(state_root, lock_timeout_seconds, _say_nothing) as (_, location):
         database.open_for_writing(location).close()
         return location.database
 
 
 @contextmanager
-def _writing(state_root: Path, lock_timeout_seconds: float) -> Iterator[tuple[StateRoot, IndexLocation]]:
+def _writing(
+    state_root: Path, lock_timeout_seconds: float, on_wait: Callable[[str], None]
+) -> Iterator[tuple[StateRoot, IndexLocation]]:
     with ExitStack() as stack:
         root = stack.enter_context(open_state_root(state_root, create=True))
         location = None if root is None else stack.enter_context(locate_index(root, create=True))
         if root is None or location is None:
             raise UnsafePath(f"{state_root} vanished while it was opened", path=str(state_root), hint="call again")
-        stack.enter_context(writer_lock(location.directory, location.path, lock_timeout_seconds))
+        stack.enter_context(writer_lock(location.directory, location.path, lock_timeout_seconds, on_wait))
         try:
             yield root, location
         except apsw.Error as error:

@@ -20,7 +20,9 @@ class IndexedRun(NamedTuple):
 
     session_id: str
     sources: int
+    """Structured files that it has; its documents are read every time."""
     records_parsed: int
+    """Journal records that were parsed: where journals only grew, those that came since."""
 
 
 class RunError(NamedTuple):

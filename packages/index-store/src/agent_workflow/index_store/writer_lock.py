@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,13 +20,16 @@ _POLL_SECONDS = 0.05
 
 
 @contextmanager
-def writer_lock(index_directory: int, shown_as: Path, timeout_seconds: float) -> Iterator[None]:
+def writer_lock(
+    index_directory: int, shown_as: Path, timeout_seconds: float, on_wait: Callable[[str], None]
+) -> Iterator[None]:
     """Hold the writer's lock.
 
     Args:
         index_directory: descriptor of ``index/``.
         shown_as: path of ``index/`` for messages.
         timeout_seconds: how long to wait for another writer.
+        on_wait: told once, when the wait begins, who holds the lock.
 
     Raises:
         UnsafePath: a link or a special file stands in place of the lock.
@@ -36,7 +39,11 @@ def writer_lock(index_directory: int, shown_as: Path, timeout_seconds: float) ->
     deadline = time.monotonic() + timeout_seconds
     descriptor = _open_lock(index_directory, path)
     try:
+        told = False
         while not _try_lock(descriptor):
+            if not told:
+                on_wait(_holder(descriptor))
+                told = True
             if time.monotonic() >= deadline:
                 raise WriterBusy(
                     f"the index is being written by {_holder(descriptor)}",
