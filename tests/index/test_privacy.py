@@ -132,7 +132,6 @@ def test_the_error_of_an_invalid_record_quotes_nothing_of_it(tmp_path: Path, pla
     assert planted.met_in(repr(report).encode() + bytes_of_the_index(root)) == []
 
 
-@pytest.mark.xfail(strict=True, reason="an error names an unknown field, whatever its name says: see _faults.py")
 def test_an_error_does_not_quote_prose_that_stands_for_a_fields_name(tmp_path: Path, planted: Planted) -> None:
     """A field's name may be text as well: it is named only where it has the shape of a name."""
     root = EvidenceRoot.create(tmp_path / "state")

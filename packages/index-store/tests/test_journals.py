@@ -1,5 +1,6 @@
 """A journal that grows costs what it grew, and whatever else happens to one gives the rows of a rebuild."""
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from index_playground import Playground, dump, permission_record, rebuilt
 
 from agent_workflow import index_store
+from agent_workflow.index_store import reading
 
 
 @pytest.fixture
@@ -134,3 +136,50 @@ def test_lost_rows_make_the_journal_be_read_whole(ground: Playground) -> None:
     report = index_store.sync(ground.root)
 
     assert parsed_of(report) == 1001
+
+
+def test_lines_that_an_agent_printed_are_told_and_counted(ground: Playground) -> None:
+    """A warning in the stream of an agent program is no bad evidence: it is a row by its provenance, and told."""
+    stream = ground.root / "runs" / "alpha" / "executor-events.jsonl"
+    stream.write_bytes(b'{"type":"start"}\nWARNING: slow network\n{"type":"end"}\n')
+    index_store.sync(ground.root)
+    with stream.open("ab") as file:
+        file.write(b"bye\n")
+
+    report = index_store.sync(ground.root)
+
+    assert [notice.detail for notice in report.notices] == [
+        "2 lines are no records; the first is executor-events.jsonl:2: not JSON: expected value at column 1"
+    ]
+    assert report.errors == ()
+    assert dump(ground.root) == rebuilt(ground.root)
+    assert len(dump(ground.root)["events"]) == 1004
+
+
+def test_directory_that_holds_another_session_is_told(ground: Playground) -> None:
+    """A copied run is shown twice; the notice says which of them is the copy."""
+    copy = ground.root / "runs" / "copy-of-alpha"
+    copy.mkdir()
+    (copy / "status.json").write_bytes((ground.root / "runs" / "alpha" / "status.json").read_bytes())
+
+    report = index_store.sync(ground.root)
+
+    assert [(notice.session_id, notice.kind) for notice in report.notices] == [("copy-of-alpha", "other_session")]
+
+
+def test_journal_that_stays_locked_leaves_the_rows_as_they_were(
+    ground: Playground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stuck writer makes a run stale, not an error, and is waited for once."""
+    monkeypatch.setattr(reading, "_LOCK_WAIT_SECONDS", 0.1)
+    with journal(ground).open("ab") as file:
+        file.write(permission_record(2000))
+        file.flush()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        report = index_store.sync(ground.root)
+        status = index_store.status(ground.root).freshness
+
+    assert [notice.kind for notice in report.notices] == ["unsettled"]
+    assert (status.word, status.stale_runs, status.error_runs) == ("stale", 1, 0)
+    assert parsed_of(index_store.sync(ground.root)) == 1
+    assert dump(ground.root) == rebuilt(ground.root)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-_NAME_LIMIT = 64
+_NAME_SHAPE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 # Keyed by pydantic's error type. Only these words and the contract's own bounds get out: pydantic's messages may
 # quote the input, and evidence text must never reach an error text.
@@ -53,8 +54,8 @@ def describe_faults(error: ValidationError, limit: int = 3) -> str:
         limit: how many faults to describe; the others are counted.
 
     Returns:
-        ``field.path: what is expected; …``. Names that the contract does not know are cut to 64 characters, with
-        control characters escaped.
+        ``field.path: what is expected; …``. A name that the contract does not know is shown only where it has the
+        shape of a name; otherwise it may be somebody's text.
     """
     faults = error.errors(include_url=False, include_input=False)
     words = [f"{_path(fault['loc'])}: {_expectation(fault['type'], fault.get('ctx', {}))}" for fault in faults[:limit]]
@@ -68,14 +69,9 @@ def _path(location: tuple[int | str, ...]) -> str:
 
 
 def _name(part: int | str) -> str:
-    if isinstance(part, int):
+    if isinstance(part, int) or _NAME_SHAPE.fullmatch(part):
         return str(part)
-    shown = part if len(part) <= _NAME_LIMIT else part[: _NAME_LIMIT - 1] + "…"
-    return "".join(letter if letter.isprintable() else _escape(letter) for letter in shown)
-
-
-def _escape(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
+    return "(unnamed)"
 
 
 def _expectation(kind: str, context: Mapping[str, Any]) -> str:

@@ -117,6 +117,10 @@ class UnsettledSource(EvidenceError):
     settled = False
 
 
+class LockedSource(UnsettledSource):
+    """A journal's writer kept its lock for as long as a reader waits; to wait again at once would hold up the sync."""
+
+
 class HistoricalArtifact(EvidenceError):
     """The run was written under a retired format: kept in place, excluded, reported as quarantined."""
 

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from agent_workflow.evidence_schemas import Record
+from agent_workflow.index_store.errors import InvalidRecord
 from agent_workflow.index_store.projection import (
     TYPED_TABLES,
     GenericColumns,
@@ -35,6 +36,10 @@ class Checkpoint(NamedTuple):
     prefix_sha256: str
 
 
+EXECUTOR_EVENTS = "executor-events.jsonl"
+"""What an agent program printed, kept as it came. A line of it that is no record is the program's, not a fault of the
+evidence: it is indexed by its provenance, and told."""
+
 NOTHING = Checkpoint(0, 0, sha256().hexdigest())
 
 
@@ -48,6 +53,8 @@ class JournalProgress:
         parsed: records parsed this time.
         schema_ids: contract ids met this time.
         torn_bytes: length of a last line without newline, which waits.
+        foreign_lines: lines of :data:`EXECUTOR_EVENTS` that are no records.
+        first_foreign_line: what is wrong with the first of them.
     """
 
     checkpoint: Checkpoint
@@ -55,6 +62,8 @@ class JournalProgress:
     torn_bytes: int
     parsed: int = 0
     schema_ids: set[str] = field(default_factory=set)
+    foreign_lines: int = 0
+    first_foreign_line: InvalidRecord | None = None
 
 
 RowWriter = Callable[[str, list[Row]], None]
@@ -126,7 +135,7 @@ class JournalProjector:
             digest = sha256(raw).hexdigest()
             model = quick(raw)
             if model is None:
-                record = self._reader.parse(raw, path, sequence)
+                record = self._parse(raw, path, sequence, progress)
                 model = record.model
                 if model is None:
                     events.append(_payload_row(record, key, digest, progress))
@@ -142,6 +151,16 @@ class JournalProjector:
                 _flush(events, typed, write)
         progress.parsed = sequence - before
         _flush(events, typed, write)
+
+    def _parse(self, raw: bytes, path: str, sequence: int, progress: JournalProgress) -> ParsedRecord:
+        try:
+            return self._reader.parse(raw, path, sequence)
+        except InvalidRecord as error:
+            if path != EXECUTOR_EVENTS:
+                raise
+            progress.foreign_lines += 1
+            progress.first_foreign_line = progress.first_foreign_line or error
+            return ParsedRecord(None, None, None)
 
     def _look_up(self, model: Record) -> _ContractRows:
         contract_id: str = model.__dict__["schema_"]

@@ -13,7 +13,7 @@ import time
 from typing import NamedTuple
 
 from agent_workflow.index_store.discovery import FileKind
-from agent_workflow.index_store.errors import UnreadableSource, UnsafeSource, UnsettledSource
+from agent_workflow.index_store.errors import LockedSource, UnreadableSource, UnsafeSource, UnsettledSource
 
 MAXIMUM_SOURCE_BYTES = 64 * 1024 * 1024
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO must not block the open
@@ -174,7 +174,7 @@ def _lock_shared(descriptor: int, path: str) -> None:
             return
         except BlockingIOError as error:
             if time.monotonic() >= deadline:
-                raise UnsettledSource("its writer keeps it locked; the next sync tries again", path) from error
+                raise LockedSource("its writer keeps it locked; the next sync tries again", path) from error
             time.sleep(0.01)
         except OSError as error:
             if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):

@@ -157,9 +157,10 @@ class RunWriter:
         )
 
     def write_checkpoints(self, session_id: str, checkpoints: "Mapping[str, Checkpoint]") -> None:
-        """Remember how far each journal, by its path, has been projected."""
+        """Remember how far each journal has been projected; without any, the run is read whole next time."""
+        self._connection.execute("DELETE FROM journal_checkpoints WHERE session_id = ?", (session_id,))
         self._connection.executemany(
-            "INSERT OR REPLACE INTO journal_checkpoints VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO journal_checkpoints VALUES (?, ?, ?, ?, ?)",
             [(session_id, path, *checkpoint) for path, checkpoint in checkpoints.items()],
         )
 
@@ -215,6 +216,11 @@ class RunWriter:
         )
         rest = tuple(columns[name] for name in RUN_COLUMNS[len(head) :])
         self._connection.execute(_INSERT_RUN, head + rest)
+
+    def is_current(self, session_id: str) -> bool:
+        """Tell whether a run has rows that were current when they were written."""
+        found = self._connection.execute("SELECT index_state FROM runs WHERE session_id = ?", (session_id,)).get
+        return bool(found == "current")
 
     def write_error(self, scan: RunScan, fingerprint: str, error: EvidenceError) -> None:
         """Replace all rows of a run by its error."""
