@@ -282,6 +282,24 @@ def node_standing(node_id: str, state: str, *, run_id: str | None = None) -> Doc
     }
 
 
+def completion_collection(session_id: str) -> Document:
+    """Return ``collections/completion.json`` of a completion that was found and valid."""
+    return {
+        "schema": "agent-workflow/completion-collection/v1",
+        "session_id": session_id,
+        "adapter": "native",
+        "adapter_version": "1",
+        "source_path": "completion.json",
+        "source_sha256": DIGEST,
+        "canonical_mapping": "identity",
+        "canonical_sha256": DIGEST,
+        "validation_status": "valid",
+        "validation_errors": [],
+        "collected_at": MOMENT,
+        "stored_path": "completion.json",
+    }
+
+
 @dataclass(frozen=True)
 class RunFiles:
     """A run directory to write into."""
@@ -319,7 +337,7 @@ class RunFiles:
             self.document(name, {"name": name})
         self.document("run-provenance.json", provenance(self.session_id, started_at=started_at))
         self.document("final-status.json", session_status(self.session_id, status="completed"))
-        self.document("collections/completion.json", {"name": "completion"})
+        self.document("collections/completion.json", completion_collection(self.session_id))
         self.journal("executor-events.jsonl", [{"type": "text"}])
         receipt = self.document(
             "final-receipt.json",
