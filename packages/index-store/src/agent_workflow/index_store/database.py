@@ -1,17 +1,7 @@
-"""The index database file: opening it safely, upgrading it, and putting a rebuilt one in its place.
+"""The index database: opened to be read, opened by the one writer, brought to the current schema."""
 
-Opened through ``apsw``, which brings its own current SQLite and can refuse links in every component of the path. No
-other code of the process opens the file: closing any descriptor of it would drop SQLite's locks.
-"""
-
-import os
 import secrets
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import apsw
 
@@ -20,82 +10,19 @@ from agent_workflow.index_schema import (
     DATABASE_NAME,
     SCHEMA_VERSION,
     HeaderVerdict,
-    judge_header,
     pending_migrations,
 )
-from agent_workflow.index_store.errors import (
-    DamagedDatabase,
-    ForeignDatabase,
-    MissingDatabase,
-    NewerDatabase,
-    NotWritable,
-    OutdatedDatabase,
-    UnsafePath,
+from agent_workflow.index_store.errors import OutdatedDatabase
+from agent_workflow.index_store.header import header_verdict, judge_connection, missing, open_judged
+from agent_workflow.index_store.index_files import (
+    BUSY_MILLISECONDS,
+    IndexLocation,
+    connect,
+    create_file,
+    exists,
+    explain,
 )
 from agent_workflow.index_store.reports import AUTHORITY
-from agent_workflow.index_store.state_root import INDEX_DIRECTORY, StateRoot, check_owner, not_writable, quoted
-
-SCRATCH_NAME = "rebuild.sqlite3"
-_COMPANIONS = ("", "-wal", "-shm", "-journal")
-_BUSY_MILLISECONDS = 5000
-
-
-@dataclass(frozen=True)
-class IndexLocation:
-    """The open ``index/`` directory of a state root.
-
-    Attributes:
-        directory: its descriptor.
-        path: its path, for SQLite and for messages; holds no link.
-    """
-
-    directory: int
-    path: Path
-
-    @property
-    def database(self) -> Path:
-        """Path of the database file."""
-        return self.path / DATABASE_NAME
-
-
-@contextmanager
-def locate_index(root: StateRoot, *, create: bool) -> Iterator[IndexLocation | None]:
-    """Open ``index/`` below a state root and check every file in it that SQLite would open.
-
-    Yields:
-        The location, or None where the directory does not exist and ``create`` is off.
-
-    Raises:
-        UnsafePath: a link, a special file or somebody else's file stands in place of one of ours.
-    """
-    with root.index_directory(create=create) as descriptor:
-        if descriptor is None:
-            yield None
-            return
-        location = IndexLocation(descriptor, root.path / INDEX_DIRECTORY)
-        for companion in _COMPANIONS:
-            _check_file(location, DATABASE_NAME + companion)
-        yield location
-
-
-def _check_file(location: IndexLocation, name: str) -> bool:
-    """Refuse anything but a regular file of ours; tell whether it exists."""
-    path = location.path / name
-    try:
-        status = os.stat(name, dir_fd=location.directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    if not stat.S_ISREG(status.st_mode):
-        raise UnsafePath(
-            f"{path} is a link or no regular file", path=str(path), hint=f"look at it, then: rm -r {quoted(path)}"
-        )
-    check_owner(status, path)
-    return True
-
-
-def exists(location: IndexLocation) -> bool:
-    """Tell whether there is a database file."""
-    return _check_file(location, DATABASE_NAME)
 
 
 def open_for_reading(location: IndexLocation) -> apsw.Connection:
@@ -108,7 +35,7 @@ def open_for_reading(location: IndexLocation) -> apsw.Connection:
     """
     if not exists(location):
         raise missing(location)
-    connection, verdict = _open_judged(location)
+    connection, verdict = open_judged(location)
     if verdict is HeaderVerdict.OLDER:
         version = int(connection.pragma("user_version"))
         connection.close()
@@ -121,208 +48,6 @@ def open_for_reading(location: IndexLocation) -> apsw.Connection:
     return connection
 
 
-def missing(location: IndexLocation) -> MissingDatabase:
-    """Say that there is no index yet, and what makes one."""
-    return MissingDatabase(
-        f"there is no index at {location.database} yet", path=str(location.database), hint="agent-workflow index sync"
-    )
-
-
-def header_verdict(location: IndexLocation) -> HeaderVerdict:
-    """Judge the existing database file without changing it or leaving anything beside it.
-
-    Raises:
-        ForeignDatabase, NewerDatabase: it may not be used; it is as it was.
-        DamagedDatabase: SQLite cannot read it, though its identity is ours.
-        UnsafePath: a link stands in its place.
-    """
-    try:
-        connection, verdict = _open_judged(location)
-    except MissingDatabase:
-        return HeaderVerdict.EMPTY
-    connection.close()
-    return verdict
-
-
-def _open_judged(location: IndexLocation) -> tuple[apsw.Connection, HeaderVerdict]:
-    """Open the existing database file read-only, judged before SQLite opens it and again as it was opened.
-
-    Raises:
-        MissingDatabase: it holds nothing yet.
-        ForeignDatabase, NewerDatabase, DamagedDatabase, NotWritable, UnsafePath: as named.
-    """
-    if not _begun(location):
-        raise missing(location)
-    try:
-        connection = _open_read_only(location)
-    except _UnfinishedTransaction:
-        raise missing(location) from None
-    try:
-        verdict = _judge(location, connection)
-        if verdict is HeaderVerdict.EMPTY:
-            raise missing(location)
-    except BaseException:
-        connection.close()
-        raise
-    return connection, verdict
-
-
-def _judge(location: IndexLocation, connection: apsw.Connection) -> HeaderVerdict:
-    """Judge the database that a connection has open, which is not always the file that was looked at before.
-
-    Raises:
-        ForeignDatabase, NewerDatabase, DamagedDatabase: as named.
-    """
-    try:
-        application_id = int(connection.pragma("application_id"))
-        user_version = int(connection.pragma("user_version"))
-        objects = int(connection.execute("SELECT count(*) FROM sqlite_schema").get)
-    except apsw.Error as error:
-        raise explain(location, error) from error
-    verdict = judge_header(application_id, user_version, objects)
-    if verdict is HeaderVerdict.FOREIGN:
-        raise _foreign(location)
-    if verdict is HeaderVerdict.NEWER:
-        raise _newer(location, user_version)
-    return verdict
-
-
-def _begun(location: IndexLocation) -> bool:
-    """Judge the first bytes of the main file, before SQLite opens it and may put companions beside it.
-
-    They are read as they are, not by a query: while another process moves the WAL into the file, it is for a moment
-    shorter than its first page says. Ours has its application id there before it becomes a WAL database, and its
-    content comes in one transaction with that id.
-
-    Returns:
-        False where the file holds nothing yet.
-
-    Raises:
-        ForeignDatabase, NewerDatabase: as named.
-    """
-    connection = _connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
-    try:
-        head = connection.read("main", 0, 0, _HEAD_BYTES)[1]
-    except apsw.Error as error:
-        raise explain(location, error) from error
-    finally:
-        connection.close()
-    if not head.startswith(_MAGIC):
-        # A first transaction that is under way, or was cut off, has written some pages and keeps a journal.
-        if _size(location, "") > 0 and _size(location, "-journal") == 0:
-            raise _foreign(location)
-        return False
-    user_version, application_id = (int.from_bytes(head[at : at + 4], "big") for at in (60, 68))
-    has_objects = head[100] != _LEAF_OF_TABLE or head[103:105] != bytes(2)
-    if application_id == APPLICATION_ID:
-        if user_version > SCHEMA_VERSION:
-            raise _newer(location, user_version)
-        return True
-    if application_id or user_version or has_objects or _size(location, "-wal") > 0:
-        raise _foreign(location)
-    return False
-
-
-_MAGIC = b"SQLite format 3\0"
-_HEAD_BYTES = 108  # the header of the file, and that of the page with the schema
-_LEAF_OF_TABLE = 13
-
-
-def _newer(location: IndexLocation, user_version: int) -> NewerDatabase:
-    return NewerDatabase(
-        f"{location.database} has schema {user_version}, newer than this version's {SCHEMA_VERSION}",
-        path=str(location.database),
-        hint="upgrade agent-workflow, or delete the index directory and rebuild it",
-    )
-
-
-def _foreign(location: IndexLocation) -> ForeignDatabase:
-    return ForeignDatabase(
-        f"{location.database} is no agent-workflow index",
-        path=str(location.database),
-        hint="move it away, then: agent-workflow index rebuild",
-    )
-
-
-def explain(location: IndexLocation, error: apsw.Error) -> Exception:
-    """Turn SQLite's error into ours; an error of ours in a statement stays what it is."""
-    path = str(location.database)
-    if isinstance(error, apsw.CantOpenError):
-        hint = "see that no link stands in its path, and that you may read it"
-        return UnsafePath(f"{path} cannot be opened: {error}", path=path, hint=hint)
-    if isinstance(error, _WRITE_ERRORS) or _extended_code(error) in _WRITE_FAILURES:
-        hint = "make the state root writable, leave room on its disk, and close other programs that hold the index"
-        return NotWritable(f"{path} cannot be written: {error}", path=path, hint=hint)
-    if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.IOError)):
-        return DamagedDatabase(f"{path} cannot be read: {error}", path=path, hint="agent-workflow index rebuild")
-    return error
-
-
-_WRITE_ERRORS = (apsw.ReadOnlyError, apsw.FullError, apsw.BusyError, apsw.PermissionsError)
-_SHARED_MEMORY_FAILURES = frozenset(
-    {apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMLOCK}
-)
-_WRITE_FAILURES = _SHARED_MEMORY_FAILURES | {
-    apsw.SQLITE_IOERR_WRITE,
-    apsw.SQLITE_IOERR_FSYNC,
-    apsw.SQLITE_IOERR_DIR_FSYNC,
-    apsw.SQLITE_IOERR_TRUNCATE,
-    apsw.SQLITE_IOERR_DELETE,
-}
-
-
-def _extended_code(error: apsw.Error) -> int:
-    return int(getattr(error, "extendedresult", 0))  # the type stubs of apsw do not have it
-
-
-class _UnfinishedTransaction(Exception):
-    """A first transaction was cut off; the next writer undoes it, a reader cannot."""
-
-
-def _open_read_only(location: IndexLocation) -> apsw.Connection:
-    """Open with ``mode=ro``; where the directory takes no ``-shm``, read a cleanly closed file as immutable.
-
-    Raises:
-        _UnfinishedTransaction: as named.
-        DamagedDatabase, NotWritable, UnsafePath: as named.
-    """
-    connection = _connect(location, DATABASE_NAME, "mode=ro", apsw.SQLITE_OPEN_READONLY)
-    try:
-        connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        connection.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018 -- the first read opens the WAL
-    except apsw.Error as error:
-        connection.close()
-        if _extended_code(error) == apsw.SQLITE_READONLY_ROLLBACK:
-            raise _UnfinishedTransaction from error
-        cannot_share = isinstance(error, (apsw.CantOpenError, apsw.ReadOnlyError))
-        if not (cannot_share or _extended_code(error) in _SHARED_MEMORY_FAILURES):
-            raise explain(location, error) from error
-        if _size(location, "-wal") > 0:
-            raise _needs_recovery(location) from error
-        connection = _connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    return connection
-
-
-def _needs_recovery(location: IndexLocation) -> NotWritable:
-    for companion in _COMPANIONS:
-        _check_file(location, DATABASE_NAME + companion)  # a link is refused as such
-    path = str(location.database)
-    return NotWritable(
-        f"{path} was left open by a writer, and reading it takes the right to write beside it",
-        path=path,
-        hint="as its owner: agent-workflow index sync",
-    )
-
-
-def _size(location: IndexLocation, companion: str) -> int:
-    """Return the size of the database file or a companion in bytes; 0 where there is none."""
-    try:
-        return os.stat(DATABASE_NAME + companion, dir_fd=location.directory, follow_symlinks=False).st_size
-    except FileNotFoundError:
-        return 0
-
-
 def open_for_writing(location: IndexLocation) -> apsw.Connection:
     """Open the database for the one writer; the caller holds the lock.
 
@@ -331,13 +56,13 @@ def open_for_writing(location: IndexLocation) -> apsw.Connection:
     Raises:
         ForeignDatabase, NewerDatabase, DamagedDatabase, NotWritable, UnsafePath: as named.
     """
-    if not _create_file(location, DATABASE_NAME):
+    if not create_file(location, DATABASE_NAME):
         header_verdict(location)
-    connection = _connect_for_writing(location)
+    connection = connect_for_writing(location)
     try:
-        _judge(location, connection)  # again: another file may have taken its place before it was opened
-        _set_identity(connection)
-        _set_durability(connection)
+        judge_connection(location, connection)  # again: another file may have taken its place before it was opened
+        set_identity(connection)
+        set_durability(connection)
         migrate(connection)
     except apsw.Error as error:
         connection.close()
@@ -348,21 +73,24 @@ def open_for_writing(location: IndexLocation) -> apsw.Connection:
     return connection
 
 
-def _connect_for_writing(location: IndexLocation) -> apsw.Connection:
-    connection = _connect(location, DATABASE_NAME, "mode=rw", apsw.SQLITE_OPEN_READWRITE)
-    connection.set_busy_timeout(_BUSY_MILLISECONDS)
+def connect_for_writing(location: IndexLocation) -> apsw.Connection:
+    """Open the existing file to be written, as it is; the caller judges it before anything is changed."""
+    connection = connect(location, DATABASE_NAME, "mode=rw", apsw.SQLITE_OPEN_READWRITE)
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.execute("PRAGMA foreign_keys = OFF")  # rows of a run are removed table by table, in the right order
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
 
-def _set_durability(connection: apsw.Connection) -> None:
+def set_durability(connection: apsw.Connection) -> None:
+    """Make it a WAL database whose commits survive a killed process; a lost power line costs at most a rebuild."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA journal_size_limit = 4194304")
 
 
-def _set_identity(connection: apsw.Connection) -> None:
+def set_identity(connection: apsw.Connection) -> None:
+    """Write our application id where it is missing."""
     if int(connection.pragma("application_id")) != APPLICATION_ID:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
@@ -413,88 +141,6 @@ def set_metadata(connection: apsw.Connection, values: dict[str, str]) -> None:
     connection.executemany("INSERT OR REPLACE INTO index_metadata VALUES (?, ?)", list(values.items()))
 
 
-def create_scratch(location: IndexLocation) -> apsw.Connection:
-    """Create an empty database beside the live one, to be filled and thrown away.
-
-    Nothing of it survives a crash, so it is written without syncing; the journal only serves to undo a bad run.
-    """
-    remove_scratch(location)
-    _create_file(location, SCRATCH_NAME)
-    connection = _connect(location, SCRATCH_NAME, "mode=rw", apsw.SQLITE_OPEN_READWRITE)
-    try:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("PRAGMA cache_size = -16384")
-        connection.execute("PRAGMA foreign_keys = OFF")
-        _set_identity(connection)
-        migrate(connection)
-    except apsw.Error as error:
-        connection.close()
-        raise explain(location, error) from error
-    return connection
-
-
-def remove_scratch(location: IndexLocation) -> None:
-    """Remove what a rebuild left, now or when it was killed."""
-    for companion in _COMPANIONS:
-        try:
-            os.unlink(SCRATCH_NAME + companion, dir_fd=location.directory)
-        except FileNotFoundError:
-            continue
-        except IsADirectoryError as error:
-            path = location.path / (SCRATCH_NAME + companion)
-            raise UnsafePath(f"{path} is a directory", path=str(path), hint=f"rm -r {quoted(path)}") from error
-        except OSError as error:
-            raise not_writable(location.path / SCRATCH_NAME, error) from error
-
-
-def put_in_place(scratch: apsw.Connection, location: IndexLocation) -> None:
-    """Replace the content of the live database by the scratch one, in one transaction of the live file.
-
-    A file without content is filled before it becomes a WAL database, which writes every page once instead of twice.
-    A file of ours that SQLite cannot read is replaced; the caller holds the lock.
-
-    Raises:
-        ForeignDatabase, NewerDatabase, NotWritable, UnsafePath: as named; readers still have the old content.
-    """
-    try:
-        verdict = HeaderVerdict.EMPTY if _create_file(location, DATABASE_NAME) else header_verdict(location)
-        _fill(scratch, location, empty=verdict is HeaderVerdict.EMPTY)
-    except DamagedDatabase:
-        _replace_damaged(location)
-        _create_file(location, DATABASE_NAME)
-        _fill(scratch, location, empty=True)
-
-
-def _fill(scratch: apsw.Connection, location: IndexLocation, *, empty: bool) -> None:
-    live = _connect_for_writing(location)
-    try:
-        _judge(location, live)  # again: another file may have taken its place before it was opened
-        if not empty:
-            _set_durability(live)
-        with live.backup("main", scratch, "main") as backup:
-            while not backup.done:
-                backup.step(-1)
-        _set_durability(live)
-        checkpoint(live)
-    except apsw.Error as error:
-        raise explain(location, error) from error
-    finally:
-        live.close()
-
-
-def _replace_damaged(location: IndexLocation) -> None:
-    """Remove a database of ours that SQLite cannot read. Whoever has it open reads nothing good any more."""
-    for companion in _COMPANIONS:
-        try:
-            os.unlink(DATABASE_NAME + companion, dir_fd=location.directory)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise not_writable(location.database, error) from error
-
-
 def checkpoint(connection: apsw.Connection) -> bool:
     """Move the WAL into the file and shorten it.
 
@@ -503,43 +149,3 @@ def checkpoint(connection: apsw.Connection) -> bool:
     """
     busy, _, _ = next(iter(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")))
     return int(busy) == 0
-
-
-def _create_file(location: IndexLocation, name: str) -> bool:
-    """Create an empty file of mode 0600 whatever the umask; tell whether it was missing."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        descriptor = os.open(name, flags, 0o600, dir_fd=location.directory)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise not_writable(location.path / name, error) from error
-    try:
-        os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
-    return True
-
-
-def _connect(location: IndexLocation, name: str, parameters: str, flags: int) -> apsw.Connection:
-    """Open a file of the index directory, following no link, and see that the directory is the one checked."""
-    path = location.path / name
-    uri = f"file:{_quote(str(path))}?{parameters}"
-    try:
-        connection = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW)
-    except apsw.Error as error:
-        raise explain(location, error) from error
-    connection.transaction_mode = "IMMEDIATE"  # of `with connection`; nested, it is a savepoint
-    held, found = os.fstat(location.directory), os.stat(location.path, follow_symlinks=False)
-    if (held.st_dev, held.st_ino) != (found.st_dev, found.st_ino):
-        connection.close()
-        raise UnsafePath(
-            f"{location.path} was replaced while it was opened",
-            path=str(location.path),
-            hint="see who moves the state root's directories, then call again",
-        )
-    return connection
-
-
-def _quote(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import apsw
 
-from agent_workflow.index_store import database
-from agent_workflow.index_store.database import locate_index, open_for_reading
+from agent_workflow.index_store.database import open_for_reading
 from agent_workflow.index_store.errors import InvalidQuestion, MissingDatabase
 from agent_workflow.index_store.freshness import measure
+from agent_workflow.index_store.index_files import explain, locate_index
 from agent_workflow.index_store.reports import QueryReport, Value
 from agent_workflow.index_store.state_root import open_state_root
 
@@ -100,7 +100,7 @@ def query(state_root: Path, kind: str, filters: Filters | None = None, *, limit:
                 columns, rows = _select(connection, statement(kind), parameters)
                 freshness = measure(root, connection)
             except apsw.Error as error:
-                raise database.explain(location, error) from error
+                raise explain(location, error) from error
             finally:
                 connection.close()
             return QueryReport(str(location.database), kind, freshness, columns, rows)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from agent_workflow.index_store import database
-from agent_workflow.index_store.database import IndexLocation, locate_index, utc_now
+from agent_workflow.index_store import database, replacement
+from agent_workflow.index_store.database import utc_now
 from agent_workflow.index_store.discovery import (
     Candidate,
     Discovery,
@@ -22,6 +22,8 @@ from agent_workflow.index_store.discovery import (
     scan_candidate,
 )
 from agent_workflow.index_store.errors import DamagedDatabase, HistoricalArtifact, UnknownRun, UnsafePath
+from agent_workflow.index_store.header import header_verdict
+from agent_workflow.index_store.index_files import IndexLocation, exists, explain, locate_index
 from agent_workflow.index_store.repairs import reconcile_repairs
 from agent_workflow.index_store.reports import IndexedRun, ReportedNotice, RunError, SyncReport
 from agent_workflow.index_store.run_writer import RunWriter
@@ -109,9 +111,9 @@ def sync(
     """
     scope = _Scope(session_id, active_only)
     with _writing(state_root, lock_timeout_seconds, on_wait) as (root, location):
-        if not database.exists(location):
+        if not exists(location):
             return _rebuild(root, location, scope, progress)
-        database.remove_scratch(location)
+        replacement.remove_scratch(location)
         with _closing(database.open_for_writing(location)) as connection:
             if "last_sync_at" not in database.metadata(connection):
                 # Never synced as a whole, or by an earlier version: a narrow rebuild would lose the other rows.
@@ -147,7 +149,7 @@ def rebuild(
     """
     scope = _Scope(session_id, active_only)
     with _writing(state_root, lock_timeout_seconds, on_wait) as (root, location):
-        if session_id is not None and database.exists(location):
+        if session_id is not None and exists(location):
             with _closing(database.open_for_writing(location)) as connection:
                 report = _run_pass(root, location, _Pass(connection, scope, progress, fresh=False, whole=True))
                 database.checkpoint(connection)
@@ -179,7 +181,7 @@ def _writing(
         try:
             yield root, location
         except apsw.Error as error:
-            raise database.explain(location, error) from error
+            raise explain(location, error) from error
 
 
 @contextmanager
@@ -192,21 +194,21 @@ def _closing(connection: apsw.Connection) -> Iterator[apsw.Connection]:
 
 def _rebuild(root: StateRoot, location: IndexLocation, scope: _Scope, progress: Progress) -> SyncReport:
     _refuse_what_is_not_ours(location)
-    scratch = database.create_scratch(location)
+    scratch = replacement.create_scratch(location)
     try:
         with scratch:  # one transaction around them all: a run is then only a savepoint
             report = _run_pass(root, location, _Pass(scratch, scope, progress, fresh=True))
-        database.put_in_place(scratch, location)
+        replacement.put_in_place(scratch, location)
     finally:
         scratch.close()
-        database.remove_scratch(location)
+        replacement.remove_scratch(location)
     return report
 
 
 def _refuse_what_is_not_ours(location: IndexLocation) -> None:
-    if database.exists(location):
+    if exists(location):
         try:
-            database.header_verdict(location)
+            header_verdict(location)
         except DamagedDatabase:
             return
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import apsw
 
 from agent_workflow.index_schema import SCHEMA_VERSION
-from agent_workflow.index_store import database
-from agent_workflow.index_store.database import locate_index, open_for_reading
+from agent_workflow.index_store.database import open_for_reading
 from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run, scan_run
 from agent_workflow.index_store.errors import EvidenceError, MissingDatabase
+from agent_workflow.index_store.index_files import explain, locate_index
 from agent_workflow.index_store.reading import digest_file
 from agent_workflow.index_store.repair_check import RECEIPT, verified_row
 from agent_workflow.index_store.reports import SourceMismatch, Value, VerificationReport
@@ -58,7 +58,7 @@ def verify(
                 mismatches = (*_compare_sources(root, connection, progress), *_compare_repairs(root, connection))
             historical = tuple(str(row[0]) for row in connection.execute(_HISTORICAL))
         except apsw.Error as error:
-            raise database.explain(location, error) from error
+            raise explain(location, error) from error
         return VerificationReport(
             database=str(location.database),
             schema_version=int(connection.pragma("user_version")),
