@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,16 +18,22 @@ def project(tmp_path: Path) -> Iterator[Project]:
     root = tmp_path / "project"
     root.mkdir()
     subprocess.run(["git", "init", "-q", str(root)], check=True)
-    environment = {
-        key: value for key, value in os.environ.items() if key not in ("SSSF_DB", "AGENT_WORKFLOW_TRACE")
-    }
+    environment = {key: value for key, value in os.environ.items() if key not in ("SSSF_DB", "AGENT_WORKFLOW_TRACE")}
     home = tmp_path / "home"
     home.mkdir()
-    environment |= {"HOME": str(home), "PYTHONWARNINGS": "error", "GIT_CONFIG_GLOBAL": "/dev/null", "USER": "dev", "LOGNAME": "dev"}
+    environment |= {
+        "HOME": str(home),
+        "PYTHONWARNINGS": "error",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "USER": "dev",
+        "LOGNAME": "dev",
+    }
     made = Project(root, environment)
     made.configure("agents: []\n")
     yield made
-    leftovers = processes_below(root)
+    deadline = time.monotonic() + 5
+    while (leftovers := processes_below(root)) and time.monotonic() < deadline:
+        time.sleep(0.05)  # the keeper of a killed workflow needs a moment
     for pid in leftovers:
         os.kill(pid, signal.SIGKILL)
 
@@ -70,6 +77,7 @@ def pi_project(project: Project, model: ModelServer, pi_command: str) -> Project
         "models": [entry, {**entry, "id": "small", "contextWindow": 20000}],
     }
     (folder / "models.json").write_text(json.dumps({"providers": {"local": provider}}))
+    (folder / "settings.json").write_text(json.dumps({"retry": {"baseDelayMs": 100}}))
     project.environment |= {"AGENT_WORKFLOW_PI": pi_command, "PI_OFFLINE": "1"}
     project.configure(PI_CONFIG)
     return project

@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,7 +109,10 @@ def test_gate_that_fails_then_passes(pi_project: Project, model: ModelServer) ->
     """A failed gate is recorded with what it looked at, and the agent is asked again."""
     build(pi_project, model, [DONE, WRITE, DONE])
 
-    gates = [(event["type"], event["name"], event["payload"]["attempt"]) for event in pi_project.events("run1", "gate_pass", "gate_fail")]
+    gates = [
+        (event["type"], event["name"], event["payload"]["attempt"])
+        for event in pi_project.events("run1", "gate_pass", "gate_fail")
+    ]
     assert ("gate_fail", "artifacts_exist", 1) == gates[0]
     assert ("gate_pass", "artifacts_exist", 2) in gates
     assert json.loads(pi_project.rows("gate_results")[0]["checks_json"]) == [
@@ -178,12 +182,13 @@ def test_reply_cut_at_the_limit(pi_project: Project, model: ModelServer) -> None
 
 def test_compaction(pi_project: Project, model: ModelServer) -> None:
     """Compaction is an event of its own, and its model call a line of its own in the spend."""
-    pi_project.configure((pi_project.root / "adws/sssf.config.yaml").read_text().replace("local/scripted", "local/small"))
+    pi_project.configure(
+        (pi_project.root / "adws/sssf.config.yaml").read_text().replace("local/scripted", "local/small")
+    )
     big = {"prompt_tokens": 18000, "completion_tokens": 100, "total_tokens": 18100}
     filler = [("bash", {"command": "seq 1 12000"})]
-    settings = pi_project.root / ".pi"
-    settings.mkdir()
-    (settings / "settings.json").write_text(json.dumps({"compaction": {"reserveTokens": 4000, "keepRecentTokens": 100}}))
+    settings = Path(pi_project.environment["HOME"]) / ".pi/agent/settings.json"
+    settings.write_text(json.dumps({"compaction": {"reserveTokens": 4000, "keepRecentTokens": 100}}))
     end = build(pi_project, model, [Turn("a", filler), Turn("b", filler, usage=big), Turn("Summary."), WRITE, DONE])
 
     compactions = [event["payload"] for event in pi_project.events("run1", "log") if event["name"] == "compaction"]
@@ -216,7 +221,9 @@ def test_long_run_with_large_and_foreign_text(pi_project: Project, model: ModelS
 
     events = pi_project.events("run1", "tool_call")
     assert 61 == len(events)
-    assert scripts in next(event["payload"]["result_snippet"] for event in events if event["name"] == "read: scripts.txt")
+    assert scripts in next(
+        event["payload"]["result_snippet"] for event in events if event["name"] == "read: scripts.txt"
+    )
     big = next(event["payload"] for event in events if event["name"] == "bash: sh big.sh")
     assert 20_000 < len(big["result_snippet"]) < 21_000
     assert b"x" * 200_000 in (pi_project.files("run1") / "builder/raw_output.jsonl").read_bytes()
@@ -224,10 +231,15 @@ def test_long_run_with_large_and_foreign_text(pi_project: Project, model: ModelS
 
 def test_tool_calls_are_in_the_database_while_pi_runs(pi_project: Project, model: ModelServer) -> None:
     """A call can be read from the database before the agent has gone on to its next step."""
-    model.turns = [Turn("", [("bash", {"command": "echo first"})]), Turn("", [("bash", {"command": "touch go; sleep 2"})]), WRITE, DONE]
+    model.turns = [
+        Turn("", [("bash", {"command": "echo first"})]),
+        Turn("", [("bash", {"command": "touch go; sleep 2"})]),
+        WRITE,
+        DONE,
+    ]
     process = pi_project.start(BUILD.format(retries=0), "run1")
     try:
-        pi_project.wait_for(lambda: (pi_project.root / "go").exists())
+        pi_project.wait_for((pi_project.root / "go").exists)
         seen = [event["name"] for event in pi_project.events("run1", "tool_call")]
         is_running = process.poll() is None
     finally:

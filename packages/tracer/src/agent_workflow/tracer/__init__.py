@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent_workflow.tracer._archiving import set_archived
+    from agent_workflow.tracer._clock import age_seconds, parse_time
     from agent_workflow.tracer._config import AgentConfig, Config, load_config
     from agent_workflow.tracer._ending import Ended
     from agent_workflow.tracer._ensure import ensure
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "_archiving": ("set_archived",),
+    "_clock": ("age_seconds", "parse_time"),
     "_config": ("AgentConfig", "Config", "load_config"),
     "_ending": ("Ended",),
     "_ensure": ("ensure",),
@@ -154,6 +156,7 @@ __all__ = [
     "Tracer",
     "TracerError",
     "WorkflowError",
+    "age_seconds",
     "artifacts_exist",
     "diff_matches_claims",
     "ensure",
@@ -163,6 +166,7 @@ __all__ = [
     "load_config",
     "locate_data_dir",
     "locate_database",
+    "parse_time",
     "rebuild",
     "set_archived",
     "tests_pass",

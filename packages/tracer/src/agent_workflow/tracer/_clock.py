@@ -26,7 +26,7 @@ def stamp(seconds: float) -> str:
     return f"{text}.{int((seconds - whole) * 1000):03d}+00:00"
 
 
-def parse(text: str | None) -> datetime | None:
+def parse_time(text: str | None) -> datetime | None:
     """Read a time of any writer; a naive one is taken as UTC, an unreadable one is unknown."""
     if not text:
         return None
@@ -39,5 +39,5 @@ def parse(text: str | None) -> datetime | None:
 
 def age_seconds(text: str | None) -> float | None:
     """Return how long ago a time was, never negative; ``None`` when it is unknown."""
-    moment = parse(text)
+    moment = parse_time(text)
     return None if moment is None else max(0.0, (datetime.now(UTC) - moment).total_seconds())

@@ -107,6 +107,6 @@ def _may_be_called(recorded: RecordedProcess, living: Process) -> bool:
 def _same_start(recorded: RecordedProcess, living: Process) -> bool:
     if recorded.start_marker:
         return recorded.start_marker == living.start_marker
-    written = _clock.parse(recorded.started_at)
+    written = _clock.parse_time(recorded.started_at)
     # A process that started after its row was written is another one.
     return written is None or living.started <= written.timestamp() + _CLOCK_SLACK_SECONDS

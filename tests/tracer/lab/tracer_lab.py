@@ -1,7 +1,6 @@
 """What the tests stand on: a scripted model server, and workflows run as programs of their own."""
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PI_CLI = ROOT / ".tools/pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"
 TABLES = ("sessions", "phases", "events", "envelopes", "gate_results", "processes", "agent_sessions")
 ENVELOPE = json.dumps({"summary": "done", "artifacts": ["out.md"]})
@@ -149,6 +148,11 @@ class Project:
         (self.root / "adws").mkdir(exist_ok=True)
         (self.root / "adws/sssf.config.yaml").write_text(text)
 
+    def script(self, *sends: list[dict[str, Any]]) -> None:
+        """Configure a builder that plays a script: the turns of each send."""
+        self.configure(SCRIPTED_CONFIG)
+        (self.root / "script.json").write_text(json.dumps({"sends": [{"turns": turns} for turns in sends]}))
+
     def start(self, workflow: str, adw_id: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start a workflow (its body; ``run`` is there already) as a program of its own."""
         script = self.root / f"adws/adw_{adw_id}.py"
@@ -225,6 +229,11 @@ def phase(name, kind="code", owner="ci", description="Do what the test asks for"
     return run.phase(PhaseParams(name=name, kind=kind, owner=owner, description=description, retries=retries))
 """
 
+SCRIPTED_CONFIG = """\
+agents:
+  - {name: builder, coding_agent: scripted, model: scripted/script.json}
+"""
+
 PI_CONFIG = """\
 agents:
   - name: builder
@@ -244,10 +253,8 @@ def processes_below(root: Path) -> dict[int, str]:
             continue
         try:
             state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-            if state != "Z" and Path(os.readlink(entry / "cwd")).is_relative_to(root):
+            if state != "Z" and (entry / "cwd").readlink().is_relative_to(root):
                 found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue
     return found
-
-
