@@ -173,6 +173,20 @@ class Project:
         out, err = process.communicate(timeout=timeout)
         return Finished(process.returncode, out.decode(), err.decode())
 
+    def cli(self, *arguments: str, code: int = 0, **options: Any) -> "Finished":
+        """Run an agent-workflow command in the repository."""
+        done = subprocess.run(
+            [sys.executable, str(Path(__file__).with_name("trace_cli.py")), *arguments],
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            timeout=60,
+            **options,
+        )
+        finished = Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert code == finished.code, finished
+        return finished
+
     def rows(self, table: str, adw_id: str | None = None) -> list[dict[str, Any]]:
         """Read rows of a table in their order."""
         connection = sqlite3.connect(f"file:{self.db}?mode=ro", uri=True)
