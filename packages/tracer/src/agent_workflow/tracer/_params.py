@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from agent_workflow.tracer._errors import WorkflowError
 
 if TYPE_CHECKING:
-    from agent_workflow.tracer._gates import Gate
-
     from agent_workflow.tracer._envelopes import EnvelopeBase
+    from agent_workflow.tracer._gates import Gate
 
 PhaseKind = Literal["engineer", "agent", "code"]
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")

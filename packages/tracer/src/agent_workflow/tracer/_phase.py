@@ -48,7 +48,6 @@ class Phase:
     ) -> None:
         reason = self._reason(error)
         if reason is not None:
-            self.run.note_error(error)
             self.run.tracer.event(
                 "error", self.params.name, {"error": reason}, phase_id=self.id, parent_id=self.start_id
             )

@@ -10,12 +10,14 @@ from agent_workflow.tracer._closing import close_session
 from agent_workflow.tracer._config import AgentConfig, Config
 from agent_workflow.tracer._errors import ConfigError, TracerError
 from agent_workflow.tracer._files import SessionFiles, write_atomically
+from agent_workflow.tracer._identity import RecordedProcess, judge
 from agent_workflow.tracer._json import clip
 from agent_workflow.tracer._params import PhaseParams
 from agent_workflow.tracer._phase import Phase, opening_row
-from agent_workflow.tracer._replay import replay_state, session_lock
+from agent_workflow.tracer._processes import find
+from agent_workflow.tracer._replay import SessionState, replay_state, session_lock
 from agent_workflow.tracer._signals import WayOut
-from agent_workflow.tracer._spend import recorded_spend
+from agent_workflow.tracer._spend import recorded_spend, refused_since
 from agent_workflow.tracer._tracer import Tracer, say
 from agent_workflow.tracer._usage import money
 from agent_workflow.tracer._watching import Watch
@@ -45,7 +47,8 @@ class Run:
         self.way_out = WayOut(tracer.shield, self._close)
         self._process_row = process_row
         self._exit_code: int | None = None
-        self._noted: BaseException | None = None
+        self._began = _clock.now()
+        self._own_phases: set[str] = set()
 
     @property
     def files(self) -> SessionFiles:
@@ -85,18 +88,21 @@ class Run:
         if self._exit_code is not None:
             return self._exit_code
         with session_lock(self.files):
-            phases = replay_state(self.files).of("phases")
+            state = replay_state(self.files)
+            others = self._others_at_work(state)
+            phases = [row for row in state.of("phases") if not others or row["phase_id"] in self._own_phases]
             failed = [str(row.get("name")) for row in phases if row.get("status") != "success"]
             if not accepted:
                 last = str(phases[-1]["phase_id"]) if phases else ""
                 self.tracer.event("error", "not_accepted", {"reason": reason}, phase_id=last)
-            status = "success" if accepted and not failed else "fail"
+            is_good = accepted and not failed and (others or not refused_since(self.files, self._began))
             self.update_spend()
             self._end_process()
-            self.tracer.row("sessions", status=status, ended_at=_clock.now())
+            if not others:  # else the last one at work in this session says how it ended
+                self.tracer.row("sessions", status="success" if is_good else "fail", ended_at=_clock.now())
         if failed:
             say(f"session {self.adw_id} failed in {', '.join(failed)}")
-        self._exit_code = 0 if status == "success" else 1
+        self._exit_code = 0 if is_good else 1
         self._release()
         return self._exit_code
 
@@ -111,6 +117,7 @@ class Run:
             seq = max(taken, default=0) + 1
             phase_id = f"{self.adw_id}_{seq:02d}_{params.name}"
             self.tracer.row("phases", **opening_row(params, phase_id, seq))
+            self._own_phases.add(phase_id)
         return seq, phase_id
 
     def set_request(self, text: str) -> None:
@@ -122,10 +129,6 @@ class Run:
         """Bring the session's totals up to date with its ``agent_end`` events."""
         tokens, cost = recorded_spend(self.files)
         self.tracer.row("sessions", total_tokens=tokens, total_cost=money(cost))
-
-    def note_error(self, error: BaseException | None) -> None:
-        """Remember an exception that is already in the trace."""
-        self._noted = error
 
     def agent_map(self) -> dict[str, Any]:
         """Read which conversation each agent continues; a damaged map starts new ones."""
@@ -146,6 +149,17 @@ class Run:
     def close_early(self, reason: str) -> None:
         """End the session as failed before its workflow could begin."""
         self._close(reason)
+
+    def _others_at_work(self, state: SessionState) -> bool:
+        """Tell whether another workflow process is at work in this session."""
+        rows = [RecordedProcess.from_row(row) for row in state.of("processes")]
+        return any(
+            row.kind == "adw"
+            and row.ended_at is None
+            and row.pid != os.getpid()
+            and judge(row, find(row.pid or 0)) == "alive"
+            for row in rows
+        )
 
     def _end_process(self) -> None:
         self.tracer.row("processes", id=self._process_row, ended_at=_clock.now())
