@@ -75,7 +75,7 @@ def test_hung_agent_and_its_grandchild(project: Project) -> None:
 
 def test_stray_grandchild(project: Project) -> None:
     """A process that left the agent's tree and group is found by the mark that it inherited."""
-    stray = "import os,time\nif os.fork()==0:\n os.setsid()\n if os.fork()==0:\n  open('started','w').close(); time.sleep(300)\n os._exit(0)\n"
+    stray = "import os,time\nif os.fork()==0:\n os.setsid()\n if os.fork()==0:\n  open('started','w').close(); time.sleep(300)\n os._exit(0)\n"  # noqa: E501 - a program or a schema in one piece
     (project.root / "stray.py").write_text(stray)
     command = f"{sys.executable} stray.py </dev/null >/dev/null 2>&1; sleep 300"
     project.script([{"tools": [{"name": "bash", "arguments": {"command": command}}]}])

@@ -1,4 +1,4 @@
-"""A small program with the tracer's commands, until the root command is there: ``python trace_cli.py trace sessions``."""
+"""A small program with the tracer's commands alone: ``python trace_cli.py trace sessions``."""
 
 import typer
 

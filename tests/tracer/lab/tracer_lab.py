@@ -1,16 +1,22 @@
 """What the tests stand on: a scripted model server, and workflows run as programs of their own."""
 
+import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+from trace_cli import app
+from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[3]
 PI_CLI = ROOT / ".tools/pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"
@@ -148,7 +154,7 @@ class Project:
         (self.root / "adws").mkdir(exist_ok=True)
         (self.root / "adws/sssf.config.yaml").write_text(text)
 
-    def script(self, *sends: list[dict[str, Any]]) -> None:
+    def script(self, *sends: Sequence[Any]) -> None:
         """Configure a builder that plays a script: the turns of each send."""
         self.configure(SCRIPTED_CONFIG)
         (self.root / "script.json").write_text(json.dumps({"sends": [{"turns": turns} for turns in sends]}))
@@ -173,17 +179,11 @@ class Project:
         out, err = process.communicate(timeout=timeout)
         return Finished(process.returncode, out.decode(), err.decode())
 
-    def cli(self, *arguments: str, code: int = 0, **options: Any) -> "Finished":
-        """Run an agent-workflow command in the repository."""
-        done = subprocess.run(
-            [sys.executable, str(Path(__file__).with_name("trace_cli.py")), *arguments],
-            cwd=self.root,
-            env=self.environment,
-            capture_output=True,
-            timeout=60,
-            **options,
-        )
-        finished = Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+    def cli(self, *arguments: str, code: int = 0) -> "Finished":
+        """Run an agent-workflow command in the repository, within this process: starting Python costs more than it."""
+        with contextlib.chdir(self.root), mock.patch.dict(os.environ, self.environment, clear=True):
+            result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+        finished = Finished(result.exit_code, result.stdout, result.stderr)
         assert code == finished.code, finished
         return finished
 

@@ -113,7 +113,8 @@ def tail(
     """Show the newest events of a session, and with -f those that come."""
     with _telling(ctx, as_json) as tell:
         if follow and tell.as_json:
-            raise typer.BadParameter("--follow prints lines as they come; it cannot be one JSON document")
+            tell.note("--follow prints lines as they come, it cannot be one JSON document; leave one of them out")
+            raise typer.Exit(2)
         path = _database(db)
         with _reader(path) as reader:
             page = reader.events(adw_id, limit=25, newest=True)

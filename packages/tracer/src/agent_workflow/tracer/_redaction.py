@@ -17,6 +17,7 @@ _SECRET_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _MIN_LENGTH: Final = 6  # shorter values ("1", "true", "none") would blank out ordinary text
+_JSON_LEVELS: Final = 3
 _PLAIN_VALUE: Final = re.compile(r"(true|false|none|null|yes|no|[0-9]{1,6})\Z", re.IGNORECASE)
 
 
@@ -89,9 +90,8 @@ def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _forms(value: str) -> Iterable[str]:
-    # A value appears as it is, inside JSON, and inside JSON that is itself a string of JSON (arguments of a tool).
-    yield value
-    once = json.dumps(value)[1:-1]
-    yield once
-    yield json.dumps(once)[1:-1]
-    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    """Return a value as it is, within JSON, within JSON that is a string of JSON (arguments, envelopes), and so on."""
+    forms = {value}
+    for _ in range(_JSON_LEVELS):
+        forms |= {json.dumps(form, ensure_ascii=is_ascii)[1:-1] for form in forms for is_ascii in (True, False)}
+    return sorted(forms, key=len, reverse=True)

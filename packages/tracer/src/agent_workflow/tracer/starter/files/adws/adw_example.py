@@ -1,6 +1,6 @@
-"""An example workflow: a request, a plan, a build, a check. Start it with
+"""An example workflow: a request, a plan, a build, a check.
 
-python adws/adw_example.py "Add a greeting"        (a second argument names or joins a session)
+Start it with ``python3 adws/adw_example.py "Add a greeting"``; a second argument names or joins a session.
 """
 
 import subprocess
