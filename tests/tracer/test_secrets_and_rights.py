@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tracer_lab import Project
@@ -119,7 +120,7 @@ def test_rights(project: Project, rights: str, command: str, breach: str) -> Non
 
 def test_gates_and_their_leavings(project: Project) -> None:
     """Claims are compared with what the agent changed; what a test run leaves behind is not laid to it."""
-    turns = [
+    turns: list[list[Any]] = [
         [
             {"tools": [{"name": "write", "arguments": {"path": "a.py", "content": "x = 1\n"}}]},
             {"text": '{"changed_files": ["a.py", "b.py"]}'},

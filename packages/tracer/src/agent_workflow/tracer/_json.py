@@ -2,17 +2,22 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 MAX_DEPTH: Final = 200
 INT64_MAX: Final = 2**63 - 1
 _MAX_WRITTEN_DEPTH: Final = 100
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _MAX_INT_BITS: Final = 4096  # Python refuses to read a number of more than 4,300 digits
 _MAX_VALUE_CHARACTERS: Final = 16 * 1024 * 1024
 
 _encode = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
+
+
+quote: Final = json.encoder.encode_basestring_ascii
+"""Writes a text as a JSON string in ASCII."""
 
 
 def encode(value: object) -> str:
@@ -111,18 +116,22 @@ def clip_strings(value: object, limit: int, depth: int = 0) -> object:
 
 def _has_plain_keys(value: object, depth: int) -> bool:
     """Tell whether no container is too deep and every key is text: 1 and "1" would become the same key."""
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str):
+    # Types are compared, not tested, and dicts come first: every event passes here.
+    kind = type(value)
+    if kind is dict:
+        if depth >= _MAX_WRITTEN_DEPTH:
+            return False
+        for key, item in value.items():  # type: ignore[attr-defined] # it is a dict
+            if type(key) is not str:
                 return False
-        items: Iterable[object] = value.values()
-    elif isinstance(value, list | tuple):
-        items = value
-    else:
+            if type(item) not in _SCALARS and not _has_plain_keys(item, depth + 1):
+                return False
         return True
-    if depth >= _MAX_WRITTEN_DEPTH:
-        return False
-    return all(_has_plain_keys(item, depth + 1) for item in items if isinstance(item, dict | list | tuple))
+    if kind is list or kind is tuple:
+        if depth >= _MAX_WRITTEN_DEPTH:
+            return False
+        return all(type(item) in _SCALARS or _has_plain_keys(item, depth + 1) for item in value)  # type: ignore[attr-defined] # it is a list
+    return kind in _SCALARS  # anything else is looked at closely, subclasses of dict among them
 
 
 def _plain(value: object, inside: tuple[int, ...]) -> object:

@@ -1,6 +1,5 @@
 """The recorder: every call appends to a file, then commits one small transaction, then returns."""
 
-import functools
 import json
 import os
 import sqlite3
@@ -14,14 +13,12 @@ from agent_workflow.tracer import _clock, _ids
 from agent_workflow.tracer._errors import TraceWriteFailed
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._journal import Journal, records
-from agent_workflow.tracer._json import as_int, bindable, encode
+from agent_workflow.tracer._json import as_int, bindable, quote
 from agent_workflow.tracer._mirror import Mirror
 from agent_workflow.tracer._redaction import Redactor, secrets_of
 from agent_workflow.tracer._reserve import Reserve
 from agent_workflow.tracer._rows import apply_state, event_row, insert_event
 from agent_workflow.tracer._shield import Shield
-
-_quoted = functools.lru_cache(maxsize=1024)(encode)
 
 
 def say(message: str) -> None:
@@ -83,7 +80,7 @@ class Tracer:
         self._behind = None if self._mirror.write(_nothing) else (0, 0)
         if self._behind:
             self._complain()
-        self._adw_json = encode(adw_id)
+        self._adw_json = quote(adw_id)
 
     @property
     def db(self) -> Path:
@@ -133,10 +130,10 @@ class Tracer:
         billed = as_int(tokens)
         line = (
             f'{{"event_id": "{event_id}", "ts": "{moment}", "adw_id": {self._adw_json}, '
-            f'"phase_id": {_quoted(phase_id)}, "type": {_quoted(type)}, "name": {encode(label)}, '
-            f'"payload": {text}, "parent_id": {_quoted(parent_id)}, '
-            f'"tokens": {"null" if billed is None else billed}, "started_at": {encode(started)}, '
-            f'"ended_at": {"null" if ended_at is None else encode(ended_at)}}}\n'
+            f'"phase_id": {quote(phase_id)}, "type": {quote(type)}, "name": {quote(label)}, '
+            f'"payload": {text}, "parent_id": {quote(parent_id)}, '
+            f'"tokens": {"null" if billed is None else billed}, "started_at": {quote(started)}, '
+            f'"ended_at": {"null" if ended_at is None else quote(ended_at)}}}\n'
         )
         row = (
             event_id, self.adw_id, phase_id, parent_id, type, bindable(label), text, billed, started, ended_at,
