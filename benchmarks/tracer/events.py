@@ -67,7 +67,15 @@ class Ours:
     def event(self, _: int) -> None:
         """Record one event from its payload."""
         began = time.perf_counter()
-        self._tracer.event("tool_call", "bash: ls -la src", PAYLOAD, started_at=MOMENT, ended_at=MOMENT, **NAMES)
+        self._tracer.event(
+            "tool_call",
+            "bash: ls -la src",
+            PAYLOAD,
+            phase_id=NAMES["phase_id"],
+            parent_id=NAMES["parent_id"],
+            started_at=MOMENT,
+            ended_at=MOMENT,
+        )
         self.spent.append(time.perf_counter() - began)
 
     spent: list[float]

@@ -162,6 +162,9 @@ def tests_pass(subject: GateContext | str | Sequence[str], *, timeout_seconds: f
     return gate
 
 
+vars(tests_pass)["__test__"] = False  # its name makes pytest take it for a test wherever it is imported
+
+
 def _run_tests(command: Sequence[str], root: Path, timeout_seconds: float) -> GateReport:
     item = shlex.join(command)
     try:
