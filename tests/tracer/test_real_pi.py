@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tracer_lab import ENVELOPE, TABLES, ModelServer, Project, Turn
+from tracer_lab import ENVELOPE, TABLES, ModelServer, Project, Turn, processes_below
 
 from agent_workflow.trace_schema import PAYLOADS
 from agent_workflow.tracer import rebuild
@@ -246,3 +246,47 @@ def test_tool_calls_are_in_the_database_while_pi_runs(pi_project: Project, model
         process.communicate(timeout=60)
 
     assert (["bash: echo first"], True) == (seen, is_running)
+
+
+def test_prompts_that_look_like_options(pi_project: Project, model: ModelServer) -> None:
+    """A prompt may begin with a dash or an at sign, and be longer than an argument may be."""
+    body = """
+with phase("build", kind="agent", owner="builder") as ph:
+    for prompt in ("--help me", "@nobody said", "x" * 150_000 + " the end"):
+        ph.call(AgentCall(prompt=prompt))
+sys.exit(run.finish())
+"""
+    model.turns = [DONE]
+    done = pi_project.run(body, "run1")
+
+    assert 0 == done.code, done.err
+    sent = [json.dumps(request["messages"]) for request in model.requests]
+    assert ["--help me" in sent[0], "@nobody said" in sent[1], "xxx the end" in sent[2]] == [True] * 3
+
+
+def test_hung_pi_is_killed(pi_project: Project, model: ModelServer) -> None:
+    """A pi that waits for its model is recognised under the title that it gave itself, and ended."""
+    model.turns = [Turn("", hold=300)]
+    process = pi_project.start(BUILD.format(retries=0), "run1")
+    pi_project.wait_for(lambda: model.requests)
+    listed = json.loads(pi_project.cli("trace", "procs", "run1", "--json").out)["processes"]
+
+    killed = json.loads(pi_project.cli("trace", "kill", "run1", "--json").out)
+    process.communicate(timeout=30)
+
+    assert [("adw", "alive"), ("agent", "alive")] == [(row["kind"], row["state"]) for row in listed]
+    assert "fail" == killed["status"]
+    check_reconciles(pi_project, "run1")
+    check_rebuilds(pi_project)
+
+
+def test_pi_does_not_outlive_a_killed_workflow(pi_project: Project, model: ModelServer) -> None:
+    """When the workflow is killed with SIGKILL, pi and the tool in its own group are ended too."""
+    model.turns = [Turn("", [("bash", {"command": "touch started; sleep 300"})])]
+    process = pi_project.start(BUILD.format(retries=0), "run1")
+    pi_project.wait_for((pi_project.root / "started").exists)
+
+    process.kill()
+    process.communicate(timeout=30)
+
+    assert pi_project.wait_for(lambda: not processes_below(pi_project.root), seconds=10)

@@ -5,6 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_workflow.tracer.agents import Compacted, SendOutcome, ToolReturned, Waited
 from agent_workflow.tracer.agents._pi_stream import PiStream
@@ -12,6 +14,48 @@ from agent_workflow.tracer.agents._pi_stream import PiStream
 AT = "2026-11-30T00:00:00.000+00:00"
 COST = {"input": 0.1, "output": 0.2, "cacheRead": 0.01, "cacheWrite": 0.02, "total": 0.33}
 USAGE = {"input": 10, "output": 20, "cacheRead": 30, "cacheWrite": 40, "reasoning": 5, "totalTokens": 100, "cost": COST}
+KEYS = [
+    "message",
+    "role",
+    "content",
+    "usage",
+    "cost",
+    "input",
+    "output",
+    "cacheRead",
+    "cacheWrite",
+    "total",
+    "totalTokens",
+    "stopReason",
+    "text",
+    "type",
+    "id",
+    "arguments",
+    "toolCallId",
+    "toolName",
+    "args",
+    "result",
+    "isError",
+    "durationMs",
+    "willRetry",
+    "aborted",
+    "errorMessage",
+    "responseId",
+    "timestamp",
+    "reason",
+]
+TYPES = [
+    "message_end",
+    "tool_execution_start",
+    "tool_execution_end",
+    "agent_start",
+    "agent_end",
+    "agent_settled",
+    "compaction_end",
+    "auto_retry_start",
+    "session",
+    "new",
+]
 SETTLED = {"type": "agent_settled", "aborted": False}
 
 
@@ -206,3 +250,23 @@ def test_text_of_old_and_new_messages() -> None:
     outcome, _ = play(assistant(content="old"), assistant(content=[{"type": "toolCall", "id": "a"}]), SETTLED)
 
     assert "old" == outcome.text
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(TYPES), st.dictionaries(st.sampled_from(KEYS), JSON, max_size=5)), max_size=8)
+)
+def test_no_stream_can_stop_the_reader(records: list[Any]) -> None:
+    """Whatever a stream holds, reading goes on, and what is summed up can be written."""
+    lines = [json.dumps({**fields, "type": kind}).encode() for kind, fields in records]
+
+    outcome, _ = play(*lines)
+
+    assert outcome.usage.total >= 0
+    assert json.dumps(outcome.usage.payload(), allow_nan=False)

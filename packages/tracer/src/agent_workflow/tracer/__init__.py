@@ -1,5 +1,6 @@
 """Records workflows of agents and code while they run: files that are the truth, and a database that mirrors them."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -175,6 +176,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute may be of any type
+    if sys.platform == "win32":
+        raise ImportError("agent_workflow.tracer runs on Linux and macOS, not on Windows")
     # Each name brings what it needs when it is first used: a code-only workflow never loads pydantic.
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

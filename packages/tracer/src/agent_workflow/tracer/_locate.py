@@ -37,7 +37,7 @@ def locate_database(
                 configured = load_config(folder / name).db
         candidates = [folder / name for name in _USUAL]
         for candidate in [configured, *candidates] if configured else candidates:
-            if candidate.is_file():
+            if candidate.is_file() or (candidate.parent / "sessions").is_dir():
                 return candidate
     if configured is not None:
         return configured

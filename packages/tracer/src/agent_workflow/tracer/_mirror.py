@@ -28,6 +28,7 @@ class Mirror:
         self.path = path
         self.fault = ""
         self._connection: sqlite3.Connection | None = None
+        self._carried: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._look_at = 0.0
         self._retry_at = 0.0
@@ -96,8 +97,8 @@ class Mirror:
             connection.close()
 
     def forget(self) -> None:
-        """Drop a connection that was carried over a fork, without touching the parent's locks."""
-        self._connection = None
+        """Leave a connection that was carried over a fork alone: even closing it could harm the parent's."""
+        self._carried, self._connection = self._connection, None
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -20,7 +20,9 @@ def open_reader(path: Path) -> sqlite3.Connection:
         TraceReadError: it cannot be opened or read.
     """
     if not path.is_file():
-        raise NoTrace("no trace database", path=path, hint="run a workflow first, or name one with --db")
+        raise NoTrace(
+            "no trace database", path=path, hint="run a workflow, name one with --db, or agent-workflow trace rebuild"
+        )
     try:
         return _probe(_connect(path, "mode=ro"), path)
     except sqlite3.DatabaseError as error:

@@ -11,6 +11,7 @@ from agent_workflow.tracer._connect import open_writer
 from agent_workflow.tracer._errors import NoSuchSession, NotATrace, TraceReadError
 from agent_workflow.tracer._files import SessionFiles, session_directories
 from agent_workflow.tracer._ids import is_valid_id
+from agent_workflow.tracer._journal import records
 from agent_workflow.tracer._legacy import NOT_IN_FILES
 from agent_workflow.tracer._replay import SessionState, replay
 from agent_workflow.tracer._rows import apply_state
@@ -87,13 +88,12 @@ def _fill(path: Path, directories: list[SessionFiles], *, everything: bool) -> R
     try:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # Read only now: what a run has committed so far is in its file, and nothing new can be committed.
-            states = {files: replay(files) for files in directories}
             if everything:
                 known = {row[0] for row in connection.execute("SELECT adw_id FROM sessions").fetchall()}
                 report.only_in_database = sorted(known - {files.adw_id for files in directories})
-            for files, state in sorted(states.items(), key=lambda item: str(item[1].session().get("started_at"))):
-                _fill_session(connection, files, state, report)
+            for files in sorted(directories, key=_began):
+                # Read only now: what a run has committed so far is in its file, and nothing new can be committed.
+                _fill_session(connection, files, replay(files), report)
             report.generation = renew_generation(connection)
             connection.execute("COMMIT")
         except BaseException:
@@ -103,6 +103,15 @@ def _fill(path: Path, directories: list[SessionFiles], *, everything: bool) -> R
     finally:
         connection.close()
     return report
+
+
+def _began(files: SessionFiles) -> str:
+    """Return when a session began, so that rowids follow time: its first line says so in either kind of file."""
+    for path in (files.state, files.events):
+        for record in records(path):
+            if record.value is not None:
+                return str(record.value.get("ts"))
+    return ""
 
 
 def _fill_session(

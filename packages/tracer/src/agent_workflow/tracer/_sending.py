@@ -40,6 +40,8 @@ class Sending:
     reader: StreamReader
     exit_code: int | None = None
     fault: TraceWriteFailed | None = None
+    _process: AgentProcess | None = None
+    _row: int | None = None
 
     def run(self, launch: Launch, timeout_seconds: float | None) -> SendOutcome:
         """Start the agent and follow it to its end.
@@ -54,13 +56,11 @@ class Sending:
             AgentFailed: it could not be started, or took too long.
             TraceWriteFailed: something of it could not be recorded; the agent was left in peace until its end.
         """
-        process, row = self._start(launch)
         try:
-            self._follow(process, row, timeout_seconds)
+            self._start(launch)
+            self._follow(timeout_seconds)
         finally:
-            if self.exit_code is None:
-                process.end()
-            self._ended(process, row)
+            self._ended()
         if self.fault is not None:
             raise self.fault
         return self.outcome()
@@ -69,13 +69,16 @@ class Sending:
         """Sum up what was seen so far."""
         return self.reader.outcome(-9 if self.exit_code is None else self.exit_code, _clock.now())
 
-    def _start(self, launch: Launch) -> tuple[AgentProcess, int]:
+    def _start(self, launch: Launch) -> None:
         run = self.phase.run
         folder = run.files.agent(self.agent)
         with run.tracer.shield:  # no signal between the start and the row that tells of it
             try:
                 run.watch.begin()
-                process = AgentProcess(
+            except OSError as error:
+                say(f"agents of this run would outlive a SIGKILL: {error}")
+            try:
+                self._process = AgentProcess(
                     launch.argv,
                     launch.environment,
                     cwd=run.config.root,
@@ -86,47 +89,51 @@ class Sending:
                 )
             except OSError as error:
                 raise AgentFailed(f"cannot start {launch.argv[0]}: {error.strerror or error}") from error
-            run.watch.add(process.pid)
-            living = find(process.pid)
-            try:
-                row = run.tracer.numbered_row(
-                    "processes",
-                    kind="agent",
-                    name=self.agent,
-                    pid=process.pid,
-                    command=recorded_command(launch.argv),
-                    started_at=_clock.now(),
-                    ended_at=None,
-                    start_marker=living.start_marker if living else None,
-                )
-            except BaseException:
-                process.end()
-                run.watch.remove(process.pid)
-                raise
-        return process, row
+            run.watch.add(self._process.pid)
+            living = find(self._process.pid)
+            self._row = run.tracer.numbered_row(
+                "processes",
+                kind="agent",
+                name=self.agent,
+                pid=self._process.pid,
+                command=recorded_command(launch.argv),
+                started_at=_clock.now(),
+                ended_at=None,
+                start_marker=living.start_marker if living else None,
+            )
 
-    def _follow(self, process: AgentProcess, row: int, timeout_seconds: float | None) -> None:
+    def _follow(self, timeout_seconds: float | None) -> None:
+        process = self._process
+        assert process is not None  # noqa: S101 - started before it is followed
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         is_first = True
         try:
             for line, at in process.lines(deadline):
                 if is_first:
                     is_first = False
-                    self._record_title(process.pid, row)
+                    self._record_title(process.pid)
                 for seen in self.reader.read(line, at):
                     self._guarded(seen)
         except TimeoutError:
             raise AgentFailed(f"{self.agent} took longer than {timeout_seconds:g} s and was ended") from None
         self.exit_code = process.wait()
 
-    def _record_title(self, pid: int, row: int) -> None:
+    def _record_title(self, pid: int) -> None:
         """Some agents replace their arguments by a title once they run; what is recorded must be recognisable."""
         living = find(pid)
-        if living is not None and not living.is_zombie and len(living.command.split()) == 1:
-            self.phase.run.tracer.row("processes", id=row, command=living.command)
+        if living is None or living.is_zombie or len(living.command.split()) != 1:
+            return
+        try:
+            self.phase.run.tracer.row("processes", id=self._row, command=living.command)
+        except TraceWriteFailed as error:
+            self.fault = self.fault or error
 
-    def _ended(self, process: AgentProcess, row: int) -> None:
-        run = self.phase.run
+    def _ended(self) -> None:
+        run, process = self.phase.run, self._process
+        if process is None:
+            return
+        if self.exit_code is None:
+            process.end()
         run.watch.remove(process.pid)
         for call in self.outcome().interrupted:
             self._guarded(call)
@@ -136,7 +143,8 @@ class Sending:
             if process.left_running:
                 details = {"agent": self.agent, "commands": process.left_running}
                 self.phase.event("log", "left_running", details, parent_id=self.parent_id)
-            run.tracer.row("processes", id=row, ended_at=_clock.now())
+            if self._row is not None:
+                run.tracer.row("processes", id=self._row, ended_at=_clock.now())
         except TraceWriteFailed as error:
             self.fault = self.fault or error
 
