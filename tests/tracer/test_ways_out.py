@@ -370,6 +370,18 @@ def test_killed_at_any_moment(project: Project) -> None:
     check_rebuilds(project)
 
 
+def test_database_deleted_between_two_runs(project: Project) -> None:
+    """A joined run brings back what a deleted database had of its session."""
+    project.run("with phase('one') as ph:\n    ph.log(n=1)\nsys.exit(run.finish())\n", "run1")
+    for name in ("sssf.db", "sssf.db-wal", "sssf.db-shm"):
+        (project.data_dir / name).unlink(missing_ok=True)
+
+    project.run("with phase('two') as ph:\n    pass\nsys.exit(run.finish())\n", "run1")
+
+    assert ["one", "two"] == [row["name"] for row in project.rows("phases")]
+    check_rebuilds(project)
+
+
 def test_database_deleted_during_a_run(project: Project) -> None:
     """A database that is deleted under a run comes back with everything."""
     body = (

@@ -47,6 +47,8 @@ def ensure(config: Config, adw_id: str | None = None) -> Run:
     engineer = _engineer()
     with session_lock(tracer.files):
         state = _what_is_there(config, tracer)
+    if state.session():
+        tracer.copy_all()  # the database may have been deleted since
     _close_if_lost(tracer, state)
     row = _open_session(tracer, state.session(), engineer)
     run = Run(config, tracer, engineer, row)
@@ -84,7 +86,6 @@ def _close_if_lost(tracer: Tracer, state: SessionState) -> None:
     ]
     if any(judge(row, find(row.pid or 0)) == "alive" for row in workflows):
         return
-    tracer.copy_all()
     close_session(tracer, "the workflow's process is gone; it was killed or the machine went down", name=LOST)
 
 

@@ -1,6 +1,7 @@
 """The one reader of trace databases: ours, older ones and those of other writers."""
 
 import sqlite3
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -43,7 +44,8 @@ class ProcessRow(NamedTuple):
 class TraceReader:
     """Reads one trace database without ever changing it.
 
-    Tables and columns that are missing read as empty and ``None``; what other writers added is left out.
+    Tables and columns that are missing read as empty and ``None``; what other writers added is left out. Threads may
+    share a reader; they take turns.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -54,6 +56,7 @@ class TraceReader:
         """
         self.path = Path(path)
         self._connection = open_reader(self.path)
+        self._lock = threading.RLock()
 
     def __enter__(self) -> "TraceReader":
         return self
@@ -126,8 +129,13 @@ class TraceReader:
         wanted = max(1, min(limit, _MAX_EVENTS))
         marks = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
         order = "ORDER BY rowid DESC LIMIT ?" if newest else "ORDER BY rowid LIMIT ?"
-        generation = self.generation()
-        rows = self._select("events", "adw_id = ? AND rowid > ?" + marks, order, adw_id, after, *types, wanted)
+        with self._lock:
+            self._query("BEGIN")  # the rows and the generation that their rowids belong to, from one moment
+            try:
+                generation = self.generation()
+                rows = self._select("events", "adw_id = ? AND rowid > ?" + marks, order, adw_id, after, *types, wanted)
+            finally:
+                self._query("COMMIT")
         if newest:
             rows.reverse()
         cursor = rows[-1]["rowid"] if rows else after
@@ -196,6 +204,7 @@ class TraceReader:
 
     def _query(self, statement: str, *arguments: object) -> list[sqlite3.Row]:
         try:
-            return self._connection.execute(statement, arguments).fetchall()
+            with self._lock:
+                return self._connection.execute(statement, arguments).fetchall()
         except sqlite3.Error as error:
             raise TraceReadError(f"cannot be read: {error}", path=self.path) from error
