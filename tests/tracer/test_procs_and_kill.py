@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tracer_lab import Project, processes_below
 
-from agent_workflow.tracer import Tracer, kill_session
+from agent_workflow.tracer import NoSuchSession, Tracer, kill_session
 from agent_workflow.tracer._processes import find
 
 HANG = """
@@ -167,11 +167,17 @@ def test_process_of_another_user(project: Project, sleeper: subprocess.Popen[byt
     for path in [project.root, *project.root.rglob("*")]:
         path.chmod(0o777)
 
+    with pytest.raises(NoSuchSession):  # imports everything while it can be read: Python itself may be root's alone
+        kill_session(project.db, project.data_dir, "nobody", print)
     pid = os.fork()
     if pid == 0:
-        os.setuid(65534)
-        report = kill_session(project.db, project.data_dir, "forged", print, grace_seconds=0.2)
-        os._exit(0 if [item.outcome for item in report.outcomes] == ["not permitted"] and not report.is_over else 1)
+        code = 1
+        try:
+            os.setuid(65534)
+            report = kill_session(project.db, project.data_dir, "forged", print, grace_seconds=0.2)
+            code = 0 if [item.outcome for item in report.outcomes] == ["not permitted"] and not report.is_over else 2
+        finally:
+            os._exit(code)
     _, status = os.waitpid(pid, 0)
 
     assert 0 == os.waitstatus_to_exitcode(status)

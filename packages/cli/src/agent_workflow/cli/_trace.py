@@ -1,17 +1,13 @@
 """``agent-workflow trace``: look at recorded runs, stop them, fill their database again."""
 
-import contextlib
-import json
-import os
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from agent_workflow.cli._trace_tables import dollars, duration, table
+from agent_workflow.cli._trace_telling import Teller, telling
 
 trace_app = typer.Typer(help="Look at recorded runs, stop them, fill their database again.", no_args_is_help=True)
 
@@ -19,8 +15,6 @@ Db = Annotated[Path | None, typer.Option("--db", help="Trace database; found fro
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Wide = Annotated[bool, typer.Option("--wide", help="Show all of every value.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The session.")]
-
-_JSON_NAMES = ("as_json", "json", "json_output")
 
 
 @trace_app.callback()
@@ -38,7 +32,7 @@ def sessions(
     as_json: AsJson = False,
 ) -> None:
     """List sessions, newest first, with the status that is true now."""
-    with _telling(ctx, as_json) as tell, _reader(db) as reader:
+    with telling(ctx, as_json) as tell, _reader(db) as reader:
         rows = reader.sessions(limit=limit, include_archived=show_all)
         if tell.as_json:
             tell.document("trace-sessions", reader.path, sessions=rows)
@@ -63,7 +57,7 @@ def sessions(
 @trace_app.command()
 def phases(ctx: typer.Context, adw_id: Id, db: Db = None, wide: Wide = False, as_json: AsJson = False) -> None:
     """Show the phases of a session in order."""
-    with _telling(ctx, as_json) as tell, _reader(db) as reader:
+    with telling(ctx, as_json) as tell, _reader(db) as reader:
         reader.session(adw_id)
         rows = reader.phases(adw_id)
         if tell.as_json:
@@ -88,7 +82,7 @@ def events(
     as_json: AsJson = False,
 ) -> None:
     """Show events of a session, oldest first."""
-    with _telling(ctx, as_json) as tell, _reader(db) as reader:
+    with telling(ctx, as_json) as tell, _reader(db) as reader:
         reader.session(adw_id)
         page = reader.events(adw_id, after=after, limit=limit, types=tuple(types or ()))
         if tell.as_json:
@@ -111,7 +105,7 @@ def tail(
     as_json: AsJson = False,
 ) -> None:
     """Show the newest events of a session, and with -f those that come."""
-    with _telling(ctx, as_json) as tell:
+    with telling(ctx, as_json) as tell:
         if follow and tell.as_json:
             tell.note("--follow prints lines as they come, it cannot be one JSON document; leave one of them out")
             raise typer.Exit(2)
@@ -136,7 +130,7 @@ def procs(
     as_json: AsJson = False,
 ) -> None:
     """Show the processes that are recorded as running, and what became of each."""
-    with _telling(ctx, as_json) as tell, _reader(db) as reader:
+    with telling(ctx, as_json) as tell, _reader(db) as reader:
         if adw_id is not None:
             reader.session(adw_id)
         rows = [{**found.recorded.row(), "state": found.state} for found in reader.processes(adw_id, only_open=True)]
@@ -161,7 +155,7 @@ def kill(
     """Stop a run: what its agents started, its agents, then the workflow; only what is still what was recorded."""
     from agent_workflow.tracer import kill_session, locate_data_dir
 
-    with _telling(ctx, as_json) as tell:
+    with telling(ctx, as_json) as tell:
         path = _database(db)
         report = kill_session(path, locate_data_dir(path), adw_id, tell.note, grace_seconds=grace, force=force)
         outcomes = [item._asdict() for item in report.outcomes]
@@ -189,7 +183,7 @@ def rebuild(
     from agent_workflow.tracer import locate_data_dir
     from agent_workflow.tracer import rebuild as rebuild_trace
 
-    with _telling(ctx, as_json) as tell:
+    with telling(ctx, as_json) as tell:
         path = _database(db)
         report = rebuild_trace(path, locate_data_dir(path), session=session)
         if tell.as_json:
@@ -224,70 +218,13 @@ def archive(
     """Put a session that was looked at away."""
     from agent_workflow.tracer import locate_data_dir, set_archived
 
-    with _telling(ctx, as_json) as tell:
+    with telling(ctx, as_json) as tell:
         path = _database(db)
         set_archived(path, locate_data_dir(path), adw_id, archived=not undo)
         if tell.as_json:
             tell.document("trace-archive", path, session=adw_id, archived=not undo)
         else:
             tell.lines(f"session {adw_id}: {'back in the list' if undo else 'archived'}")
-
-
-class _Teller:
-    """Prints for people or as one JSON document."""
-
-    def __init__(self, *, as_json: bool) -> None:
-        self.as_json = as_json
-
-    def document(self, name: str, database: Path, **fields: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-        content = {"schema": f"agent-workflow/{name}/v1", "database": str(database), **fields}
-        sys.stdout.write(json.dumps(content, ensure_ascii=False, default=str) + "\n")
-
-    def lines(self, text: str) -> None:
-        if text:
-            sys.stdout.write(text + "\n")
-            sys.stdout.flush()
-
-    def note(self, text: str) -> None:
-        sys.stderr.write(f"agent-workflow: {text}\n")
-
-
-@contextlib.contextmanager
-def _telling(ctx: typer.Context, as_json: bool) -> Iterator[_Teller]:
-    """Print in the asked form, turn errors into a line and an exit code, and end quietly when nobody listens."""
-    from agent_workflow.tracer import TracerError
-
-    tell = _Teller(as_json=as_json or _asked_above(ctx))
-    try:
-        yield tell
-        sys.stdout.flush()
-    except TracerError as error:
-        where = f"{error.path}: " if error.path else ""
-        tell.note(f"{where}{error}" + (f"; {error.hint}" if error.hint else ""))
-        if tell.as_json:
-            path = str(error.path) if error.path else None
-            fault = {"code": _code(error), "message": str(error), "path": path, "hint": error.hint}
-            sys.stdout.write(json.dumps({"error": fault}) + "\n")
-        raise typer.Exit(_EXITS.get(type(error).__name__, 1)) from error
-    except BrokenPipeError:
-        # Python flushes once more at exit; give it somewhere to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-_EXITS = {"ConfigError": 2, "WorkflowError": 2, "NotATrace": 3, "MissingColumn": 3}
-
-
-def _code(error: Exception) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(error).__name__).lstrip("_")
-
-
-def _asked_above(ctx: typer.Context) -> bool:
-    above = ctx.parent
-    while above is not None:
-        if any(above.params.get(name) is True for name in _JSON_NAMES):
-            return True
-        above = above.parent
-    return False
 
 
 def _database(db: Path | None) -> Path:
@@ -302,7 +239,7 @@ def _reader(db: Path | None) -> Any:  # noqa: ANN401 - the tracer is imported wh
     return TraceReader(_database(db))
 
 
-def _follow(tell: _Teller, path: Path, adw_id: str, cursor: int, generation: str) -> None:
+def _follow(tell: Teller, path: Path, adw_id: str, cursor: int, generation: str) -> None:
     """Print new events until the session has ended; a rebuilt database is read from its beginning again."""
     from agent_workflow.tracer import TraceReader, TraceReadError
 

@@ -141,8 +141,8 @@ class Tracer:
         with self._lock, self.shield:
             self._check_fork()
             start = self._append(self._events, line.encode("ascii"))
-            if self._behind is not None or self._mirror.is_fresh:
-                self._catch_up_from(0 if self._behind is None else None, patient=False)
+            if self._mirror.is_fresh or self._behind is not None:
+                self._catch_up(patient=False)
             elif not self._mirror.event(row):
                 self._fell_behind(start, self._state_size())
         return event_id
@@ -186,9 +186,8 @@ class Tracer:
             Whether the database is up to date.
         """
         with self._lock, self.shield:
-            fresh = self._mirror.is_fresh
-            if self._behind is not None or fresh:
-                self._catch_up_from(0 if fresh else None, patient=patient)
+            if self._mirror.is_fresh or self._behind is not None:
+                self._catch_up(patient=patient)
             return self._behind is None
 
     def copy_all(self) -> bool:
@@ -198,8 +197,9 @@ class Tracer:
             Whether the database has everything.
         """
         with self._lock, self.shield:
-            self._catch_up_from(0, patient=True)
-            return self._behind is None
+            self._behind = (0, 0)
+            self._catch_up(patient=True)
+            return not self.is_behind
 
     def sync(self) -> None:
         """Ask the disk to keep the files; a disk that cannot is told, not raised."""
@@ -213,7 +213,7 @@ class Tracer:
         """Catch up if need be and close; closing twice is fine."""
         with self._lock, self.shield:
             if self._behind is not None:
-                self._catch_up_from(None, patient=True)
+                self._catch_up(patient=True)
             self._mirror.close()
             self._events.close()
             self._state.close()
@@ -230,8 +230,8 @@ class Tracer:
         moment = _clock.now()
         text = self.redactor.payload({"ts": moment, **record})
         start = self._append(self._state, text.encode("ascii") + b"\n")
-        if self._behind is not None or self._mirror.is_fresh:
-            self._catch_up_from(0 if self._behind is None else None, patient=False)
+        if self._mirror.is_fresh or self._behind is not None:
+            self._catch_up(patient=False)
             return True
         applied = True
         content = json.loads(text)  # the row is what the file has: redacted, and of JSON's types
@@ -251,9 +251,9 @@ class Tracer:
         self._write_state({"table": table, "row": {**columns, "id": number}})
         return number
 
-    def _catch_up_from(self, offset: int | None, *, patient: bool) -> None:
-        """Replay both files into the database, from where it fell behind or from the given byte."""
-        events_from, state_from = self._behind if offset is None and self._behind is not None else (0, 0)
+    def _catch_up(self, *, patient: bool) -> None:
+        """Replay both files into the database: from where it fell behind, or whole into one that is new."""
+        events_from, state_from = (0, 0) if self._mirror.is_fresh or self._behind is None else self._behind
         self._behind = (events_from, state_from)
 
         def change(connection: sqlite3.Connection) -> None:
