@@ -145,19 +145,34 @@ def test_rebuild_upgrades_and_keeps_what_only_the_database_has(project: Project)
             assert "Do it" == reader.session("old1")["request"]
 
 
-@pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to be looked at" * 100])
-def test_file_that_is_no_trace(project: Project, content: bytes) -> None:
+def test_database_that_is_still_empty(project: Project) -> None:
+    """A file whose first writer has not made the tables yet is told to be empty; a rebuild fills it."""
+    project.db.parent.mkdir(parents=True)
+    project.db.touch()
+
+    assert "still empty" in project.cli("trace", "sessions", code=1).err
+    assert "nothing lost" in project.cli("trace", "rebuild").out
+    assert 1 == project.cli("trace", "sessions").out.count("\n")
+
+
+@pytest.mark.parametrize("make_file", ["text", "foreign database"])
+def test_file_that_is_no_trace(project: Project, make_file: str) -> None:
     """A file that is no database, or holds no trace, is refused and left alone."""
     project.db.parent.mkdir(parents=True)
-    project.db.write_bytes(content)
+    if make_file == "text":
+        project.db.write_bytes(b"no database at all, but long enough to be looked at" * 100)
+    else:
+        connection = sqlite3.connect(project.db)
+        connection.execute("CREATE TABLE recipes (name TEXT)")
+        connection.close()
+    content = project.db.read_bytes()
 
     done = project.cli("trace", "sessions", code=3)
 
     assert "trace database" in done.err
     assert content == project.db.read_bytes()
-    if content:
-        assert "not a database" in project.cli("trace", "rebuild", code=3).err
-        assert content == project.db.read_bytes()
+    assert "database" in project.cli("trace", "rebuild", code=3).err
+    assert content == project.db.read_bytes()
 
 
 def test_damaged_database_is_moved_aside_and_filled_again(project: Project) -> None:

@@ -15,7 +15,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
         A connection that cannot write; rows can be read by column name.
 
     Raises:
-        NoTrace: there is no such file.
+        NoTrace: there is no such file, or nothing is in it yet.
         NotATrace: it is no SQLite database, or has no ``sessions`` table.
         TraceReadError: it cannot be opened or read.
     """
@@ -60,6 +60,9 @@ def _probe(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     except sqlite3.Error:
         connection.close()
         raise
+    if not tables:  # its first writer has made the file and not yet the tables
+        connection.close()
+        raise NoTrace("the trace database is still empty", path=path, hint="try again, or agent-workflow trace rebuild")
     if "sessions" not in tables:
         connection.close()
         raise NotATrace("no trace database: it has no table of sessions", path=path)

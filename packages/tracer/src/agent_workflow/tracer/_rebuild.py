@@ -13,6 +13,7 @@ from agent_workflow.tracer._files import SessionFiles, session_directories
 from agent_workflow.tracer._ids import is_valid_id
 from agent_workflow.tracer._journal import records
 from agent_workflow.tracer._legacy import NOT_IN_FILES
+from agent_workflow.tracer._open_reader import open_reader
 from agent_workflow.tracer._replay import SessionState, replay
 from agent_workflow.tracer._rows import apply_state
 
@@ -84,6 +85,7 @@ def rebuild(db: Path | str, data_dir: Path | str, *, session: str | None = None)
 
 def _fill(path: Path, directories: list[SessionFiles], *, everything: bool) -> RebuildReport:
     report = RebuildReport()
+    _refuse_foreign(path)
     connection = open_writer(path)
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -103,6 +105,21 @@ def _fill(path: Path, directories: list[SessionFiles], *, everything: bool) -> R
     finally:
         connection.close()
     return report
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Look at a database before tables are added to it.
+
+    Raises:
+        NotATrace: it holds something else.
+    """
+    try:
+        open_reader(path).close()
+    except NotATrace as error:
+        if error.__cause__ is None:  # else it is damaged, which is told apart where it is moved aside
+            raise
+    except TraceReadError:
+        return  # missing, empty or locked: the writer finds out
 
 
 def _began(files: SessionFiles) -> str:
