@@ -1,0 +1,184 @@
+"""One running agent: its output is stored as it comes and handed on line by line, and it never waits for us.
+
+A thread does nothing but read: what it reads goes to the files and into a queue. So a slow database can never fill
+the agent's pipe and stop it.
+"""
+
+import contextlib
+import os
+import queue
+import selectors
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Final
+
+from agent_workflow.tracer import _clock
+from agent_workflow.tracer._ending import MARK, end_processes, tree_below
+from agent_workflow.tracer._json import MAX_LINE_BYTES
+from agent_workflow.tracer._processes import find
+from agent_workflow.tracer._redaction import Redactor
+
+_CHUNK: Final = 1 << 16
+_LINGER_SECONDS: Final = 1.0
+_GRACE_SECONDS: Final = 3.0
+
+
+class AgentProcess:
+    """A started agent in a session of its own, with its stdin closed."""
+
+    def __init__(
+        self,
+        argv: list[str],
+        environment: Mapping[str, str],
+        *,
+        cwd: Path,
+        mark: str,
+        stdout_file: Path,
+        stderr_file: Path,
+        redactor: Redactor,
+    ) -> None:
+        """Start it.
+
+        Args:
+            argv: program and arguments.
+            environment: added to this process's own.
+            cwd: folder to work in.
+            mark: inherited by everything below it.
+            stdout_file: appended to, in whole lines, without secrets.
+            stderr_file: the same.
+            redactor: replaces secrets in what is stored; lines that are handed on are as they came.
+
+        Raises:
+            OSError: it cannot be started, or its files cannot be opened.
+        """
+        self.mark = mark
+        self.left_running: list[str] = []
+        self.storage_fault = ""
+        self._redactor = redactor
+        self._queue: queue.SimpleQueue[tuple[bytes, str] | None] = queue.SimpleQueue()
+        with contextlib.ExitStack() as files:
+            self._stdout = files.enter_context(stdout_file.open("ab", buffering=0))
+            self._stderr = files.enter_context(stderr_file.open("ab", buffering=0))
+            self._process = subprocess.Popen(  # noqa: S603 - the configured agent
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env={**os.environ, **environment, MARK: mark},
+                start_new_session=True,
+                bufsize=0,
+            )
+            files.pop_all()
+        self.pid = self._process.pid
+        self._reader = threading.Thread(target=self._drain, name=f"agent {self.pid}", daemon=True)
+        self._reader.start()
+
+    def lines(self, deadline: float | None = None) -> Iterator[tuple[bytes, str]]:
+        """Yield each line of stdout without its newline, with the time it came, until the stream ends.
+
+        Args:
+            deadline: on the monotonic clock.
+
+        Raises:
+            TimeoutError: the deadline passed.
+        """
+        while True:
+            try:
+                item = self._queue.get(timeout=0.25)
+            except queue.Empty:
+                if deadline is not None and time.monotonic() > deadline:
+                    raise TimeoutError from None
+                continue
+            if item is None:
+                return
+            yield item
+
+    def wait(self) -> int:
+        """Wait for the end; return the exit code, negative for a signal."""
+        self._reader.join()
+        return self._process.wait()
+
+    def end(self) -> None:
+        """End it and everything below it, politely first; nothing of it is left afterwards."""
+        root = find(self.pid)
+        targets = tree_below({self.pid}, self.mark)
+        if root is not None and self._process.poll() is None:
+            targets.append(root)
+        end_processes(targets, grace_seconds=_GRACE_SECONDS, force=True)
+        # What was started while we looked.
+        end_processes(tree_below({self.pid}, self.mark), grace_seconds=0, force=True)
+        self._process.wait()
+        self._reader.join(_LINGER_SECONDS * 3)
+
+    def _drain(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - both were asked for as pipes
+        assert self._process.stderr is not None  # noqa: S101
+        outgoing = {self._process.stdout: _Lines(self._stdout), self._process.stderr: _Lines(self._stderr)}
+        quiet_since = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            for pipe in outgoing:
+                selector.register(pipe, selectors.EVENT_READ)
+            while selector.get_map():
+                ready = selector.select(timeout=0.1)
+                if ready:
+                    quiet_since = time.monotonic()
+                for key, _ in ready:
+                    pipe = self._process.stdout if key.fileobj is self._process.stdout else self._process.stderr
+                    data = os.read(key.fd, _CHUNK)
+                    self._take(pipe is self._process.stdout, outgoing[pipe], data)
+                    if not data:
+                        selector.unregister(pipe)
+                if not ready and self._lingers(quiet_since):
+                    break
+        for pipe, lines in outgoing.items():
+            self._take(pipe is self._process.stdout, lines, b"")
+            pipe.close()
+            lines.file.close()
+        self._queue.put(None)
+
+    def _lingers(self, quiet_since: float) -> bool:
+        """Tell whether the agent has gone and something below it merely holds its pipes open."""
+        if self._process.poll() is None or time.monotonic() - quiet_since < _LINGER_SECONDS:
+            return False
+        self.left_running = [process.command for process in tree_below({self.pid}, self.mark)]
+        return True
+
+    def _take(self, is_stdout: bool, lines: "_Lines", data: bytes) -> None:
+        at = _clock.now()
+        whole = lines.split(data)
+        if not whole:
+            return
+        try:
+            lines.file.write(b"".join(self._redactor.line(line) + b"\n" for line in whole))
+        except OSError as error:
+            self.storage_fault = f"{lines.file.name}: {error.strerror}"
+        if is_stdout:
+            for line in whole:
+                self._queue.put((line, at))
+
+
+class _Lines:
+    """Puts chunks together to lines; the end of the stream completes the last one."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self._rest: list[bytes] = []
+        self._length = 0
+
+    def split(self, data: bytes) -> list[bytes]:
+        """Return the lines that are complete now, without newlines; no data means the end."""
+        *whole, rest = data.split(b"\n")
+        if whole or not data:
+            first = b"".join(self._rest) + (whole[0] if whole else b"")
+            whole = [first, *whole[1:]] if whole else ([first] if first else [])
+            self._rest, self._length = [], 0
+        self._rest.append(rest)
+        self._length += len(rest)
+        if self._length > MAX_LINE_BYTES:  # no record is this long: give it up in pieces
+            whole.append(b"".join(self._rest))
+            self._rest, self._length = [], 0
+        return whole

@@ -1,0 +1,151 @@
+"""Closing a session that cannot close itself: by its own process on the way out, or by whoever finds it dead."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from agent_workflow.tracer import _clock
+from agent_workflow.tracer._errors import TraceReadError, TracerError
+from agent_workflow.tracer._identity import RecordedProcess, judge
+from agent_workflow.tracer._json import clip
+from agent_workflow.tracer._processes import find
+from agent_workflow.tracer._reader import TraceReader
+from agent_workflow.tracer._replay import Row, replay_state, session_lock
+from agent_workflow.tracer._shown import LOST, RUNNING
+from agent_workflow.tracer._tracer import Tracer
+
+ERROR_CHARACTERS = 1_000
+
+
+def close_session(tracer: Tracer, reason: str, *, name: str, own_pid: int | None = None) -> bool:
+    """Write the end of a session: its open phases and the session fail, its process rows are closed.
+
+    Args:
+        tracer: of that session.
+        reason: why, in words for a reader.
+        name: of the error event.
+        own_pid: of the workflow process that closes its own session; its row is closed too.
+
+    Returns:
+        ``False`` when it was closed already: nothing was written then.
+
+    Raises:
+        TraceWriteFailed: the files cannot take it.
+    """
+    with session_lock(tracer.files):
+        state = replay_state(tracer.files)
+        if state.session().get("status") != RUNNING:
+            return False
+        open_phases = [row for row in state.of("phases") if row.get("status") in (RUNNING, "queued")]
+        last = open_phases[-1] if open_phases else next(reversed(state.of("phases")), {})
+        tracer.event("error", name, {"error": reason}, phase_id=str(last.get("phase_id", "")))
+        for phase in open_phases:
+            end_phase(tracer, phase["phase_id"], str(phase.get("name")), "fail", reason)
+        close_processes(tracer, state.of("processes"), own_pid)
+        tracer.row("sessions", status="fail", ended_at=_clock.now())
+    return True
+
+
+def end_phase(tracer: Tracer, phase_id: str, name: str, status: str, error: str | None, parent_id: str = "") -> None:
+    """Write the end of a phase to its row and as an event."""
+    tracer.row(
+        "phases",
+        phase_id=phase_id,
+        status=status,
+        error=None if error is None else clip(error, ERROR_CHARACTERS),
+        ended_at=_clock.now(),
+    )
+    tracer.event("phase_end", name, {"status": status}, phase_id=phase_id, parent_id=parent_id)
+
+
+def close_processes(tracer: Tracer, rows: list[Row], own_pid: int | None) -> None:
+    """Close the rows of processes that have ended, and of this one."""
+    for row in rows:
+        if row.get("ended_at") is not None:
+            continue
+        recorded = RecordedProcess.from_row(row)
+        if recorded.pid == own_pid or judge(recorded, find(recorded.pid or 0)) != "alive":
+            tracer.row("processes", id=recorded.id, ended_at=_clock.now())
+
+
+def close_lost_sessions(db: Path, data_dir: Path, warn: Callable[[str], None], *, skip: str = "") -> list[str]:
+    """Close every session of a database whose process has gone.
+
+    Args:
+        db: the trace database.
+        data_dir: where its session directories are.
+        warn: told about sessions that cannot be closed.
+        skip: a session that the caller looks after.
+
+    Returns:
+        The ids that were closed.
+    """
+    try:
+        with TraceReader(db) as reader:
+            lost = [row for row in reader.running_sessions() if row["shown_status"] == LOST and row["adw_id"] != skip]
+            stored = {row["adw_id"]: rows_of(reader, row["adw_id"]) for row in lost}
+    except TraceReadError as error:
+        warn(f"{db}: cannot look for lost sessions: {error}")
+        return []
+    closed = []
+    for row in lost:
+        try:
+            if close_lost_session(db, data_dir, row["adw_id"], stored[row["adw_id"]], warn):
+                closed.append(row["adw_id"])
+        except (TracerError, OSError) as error:
+            warn(f"session {row['adw_id']} is lost and cannot be closed: {error}")
+    return closed
+
+
+def close_lost_session(
+    db: Path,
+    data_dir: Path,
+    adw_id: str,
+    stored: dict[str, list[Row]],
+    warn: Callable[[str], None],
+    *,
+    reason: str = "the workflow's process is gone; it was killed or the machine went down",
+    name: str = LOST,
+) -> bool:
+    """Close one session whose process has gone, once.
+
+    Args:
+        db: the trace database.
+        data_dir: where its session directory is.
+        adw_id: the session.
+        stored: its rows in the database, written to files that have none (a session of the original tracer).
+        warn: told when the database cannot take it.
+        reason: why, in words for a reader.
+        name: of the error event.
+
+    Raises:
+        TraceWriteFailed: its files cannot take it.
+    """
+    tracer = Tracer(db, data_dir, adw_id, warn=warn)
+    try:
+        adopt(tracer, stored)
+        tracer.copy_all()
+        return close_session(tracer, reason, name=name)
+    finally:
+        tracer.reserve.release()
+        tracer.close()
+
+
+def rows_of(reader: TraceReader, adw_id: str) -> dict[str, list[Row]]:
+    """Read all rows of a session but its events, as the database has them."""
+    return {
+        "sessions": [reader.session(adw_id)],
+        "phases": reader.phases(adw_id),
+        "envelopes": reader.envelopes(adw_id),
+        "gate_results": reader.gate_results(adw_id),
+        "processes": [process.recorded.row() for process in reader.processes(adw_id)],
+        "agent_sessions": reader.agent_sessions(adw_id),
+    }
+
+
+def adopt(tracer: Tracer, stored: dict[str, list[Row]]) -> None:
+    """Give a session of the original tracer the file that it lacks, so that a rebuild finds all of it."""
+    if tracer.files.state.stat().st_size:
+        return
+    for table, rows in stored.items():
+        for row in rows:
+            tracer.row(table, **row)

@@ -1,0 +1,275 @@
+"""One ``ph.call``: asked, answered, looked at, asked again; and what all of it cost."""
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from agent_workflow.tracer import _clock, _ids
+from agent_workflow.tracer._envelopes import EnvelopeBase, GenericOutput
+from agent_workflow.tracer._errors import AgentFailed, GatesFailed, InvalidReply, ProviderError
+from agent_workflow.tracer._files import write_atomically
+from agent_workflow.tracer._inspection import Inspection
+from agent_workflow.tracer._json import encode
+from agent_workflow.tracer._params import AgentCall
+from agent_workflow.tracer._prompts import (
+    SavedPrompt,
+    correction,
+    output_instructions,
+    previous_envelope,
+    render,
+    save_prompt,
+)
+from agent_workflow.tracer._reply import UnreadableReply, parse_reply
+from agent_workflow.tracer._sending import Sending
+from agent_workflow.tracer._tracer import say
+from agent_workflow.tracer._usage import Usage, money
+from agent_workflow.tracer.agents import Send, SendOutcome, coding_agent
+
+if TYPE_CHECKING:
+    from agent_workflow.tracer._phase import Phase
+
+_RAW_CHARACTERS = 2_000
+_STDERR_BYTES = 2_000
+
+
+class Exchange:
+    """Carries one call through all its sends."""
+
+    def __init__(self, phase: "Phase", call: AgentCall) -> None:
+        """Look up the agent.
+
+        Raises:
+            ConfigError: the configuration has no such agent, or nobody knows its kind.
+        """
+        self.phase = phase
+        self.call = call
+        self.output_type: type[EnvelopeBase] = call.output_type or GenericOutput
+        self.agent = phase.run.agent(call.agent or phase.params.owner)
+        self.adapter = coding_agent(self.agent.coding_agent)
+        self.folder = phase.run.files.agent(self.agent.name)
+        self.outcomes: list[SendOutcome] = []
+        self.session_id = self._conversation()
+        self.start_id = ""
+
+    def run(self) -> EnvelopeBase:
+        """Ask until the reply is good or the retries are used up; the spend is recorded either way."""
+        self._begin()
+        try:
+            envelope = self._converse()
+            handed = {"artifacts": envelope.artifacts, "summary": envelope.summary}
+            self.phase.event("handoff", self.agent.name, handed, parent_id=self.start_id)
+        finally:
+            self._end()
+        return envelope
+
+    def _conversation(self) -> str:
+        """Return the coding agent's session to continue; another model means a new one."""
+        known = self.phase.run.agent_map().get(self.agent.name)
+        wanted = (self.agent.model, self.agent.coding_agent)
+        if isinstance(known, dict) and (known.get("model"), known.get("coding_agent")) == wanted:
+            return str(known["session_id"])
+        return f"sssf-{self.phase.run.adw_id}-{self.agent.name}-{secrets.token_hex(2)}"
+
+    def _begin(self) -> None:
+        run, agent = self.phase.run, self.agent
+        entry = {"session_id": self.session_id, "model": agent.model, "coding_agent": agent.coding_agent}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        is_new = run.agent_map().get(agent.name, {}).get("session_id") != self.session_id
+        run.save_agent(agent.name, entry)
+        moment = _clock.now()
+        row: dict[str, Any] = {"agent": agent.name, **entry, "color": agent.color, "last_used_at": moment}
+        row["context_window"] = self.adapter.context_window(agent.model)
+        if is_new:
+            row |= {"created_at": moment, "context_tokens": None}
+        run.tracer.row("agent_sessions", **row)
+        started = {
+            **entry,
+            "thinking": agent.thinking,
+            "color": agent.color,
+            "purpose": agent.purpose,
+            "tools": agent.tools,
+            "harness_engineering": agent.harness_engineering,
+        }
+        self.start_id = self.phase.event("agent_start", agent.name, started)
+
+    def _converse(self) -> EnvelopeBase:
+        inspection = Inspection(self.phase, self.agent)
+        prompt = self._first_prompt()
+        attempt = 0
+        while True:
+            attempt += 1
+            outcome = self._send(prompt)
+            inspection.after_send()
+            self._raise_unless_answered(outcome)
+            envelope, faults = self._read(outcome, attempt)
+            if envelope is not None:
+                faults = inspection.ask_gates(tuple(self.call.gates), envelope, attempt)
+                if not faults:
+                    self._keep(envelope, attempt)
+                    return envelope
+            if self.phase.attempt >= self.phase.params.retries:
+                kind, what = (
+                    (InvalidReply, "gave no valid reply") if envelope is None else (GatesFailed, "failed gates")
+                )
+                listed = "\n".join(f"- {fault}" for fault in faults)
+                raise kind(f"{self.agent.name} {what} after {attempt} attempt(s):\n{listed}")
+            self.phase.note_retry()
+            asked = {"agent": self.agent.name, "retry": self.phase.attempt, "of": self.phase.params.retries}
+            self.phase.event("log", "asked_again", {**asked, "faults": faults}, parent_id=self.start_id)
+            prompt = correction(faults)
+
+    def _first_prompt(self) -> str:
+        values = self._values()
+        template = self.agent.user.read_text(encoding="utf-8") if self.agent.user else "{{prompt}}"
+        text = render(template, values)
+        if self.agent.user is None and self.call.previous is not None:
+            text += f"\n\nThe agent before you handed over:\n{values['previous_envelope']}"
+        return text if "{{output_schema}}" in template.replace(" ", "") else f"{text}\n\n{values['output_schema']}"
+
+    def _values(self) -> dict[str, Any]:
+        run = self.phase.run
+        return {
+            "prompt": self.call.prompt,
+            "previous_envelope": previous_envelope(self.call.previous),
+            "output_schema": output_instructions(self.output_type),
+            "adw_id": run.adw_id,
+            "context_handoff": str(run.handoff),
+            **self.call.variables,
+        }
+
+    def _send(self, prompt: str) -> SendOutcome:
+        self.phase.sends += 1
+        system = render(self.agent.system.read_text(encoding="utf-8"), self._values()) if self.agent.system else ""
+        label = f"{self.phase.seq:02d}_{self.phase.params.name}.{self.phase.sends}"
+        saved = save_prompt(self.folder / "prompts", label, system, prompt, self.phase.run.tracer.redactor)
+        sending = Sending(self.phase, self.agent.name, self.start_id, self.adapter.reader(self.agent.model))
+        try:
+            return sending.run(self.adapter.launch(self._as_send(prompt, system, saved)), self.call.timeout_seconds)
+        finally:
+            self.outcomes.append(sending.outcome())
+
+    def _as_send(self, prompt: str, system: str, saved: SavedPrompt) -> Send:
+        return Send(
+            prompt=prompt,
+            system=system,
+            prompt_file=saved.user,
+            system_file=saved.system,
+            model=self.agent.model,
+            thinking=self.agent.thinking,
+            session_id=self.session_id,
+            session_dir=self.folder / f"{self.adapter.name}_sessions",
+            tools=self.agent.tools,
+            harness_engineering=self.agent.harness_engineering,
+            root=self.phase.run.config.root,
+        )
+
+    def _raise_unless_answered(self, outcome: SendOutcome) -> None:
+        if outcome.verdict == "provider_error":
+            raise ProviderError(f"the provider refused: {outcome.error}")
+        if outcome.verdict in ("aborted", "failed", "incomplete"):
+            stderr = self._last_words()
+            raise AgentFailed(f"{self.agent.name}: {outcome.error}" + (f"\n{stderr}" if stderr else ""))
+
+    def _last_words(self) -> str:
+        try:
+            data = (self.folder / "stderr.log").read_bytes()[-_STDERR_BYTES:]
+        except OSError:
+            return ""
+        return data.decode("utf-8", "replace").strip()
+
+    def _read(self, outcome: SendOutcome, attempt: int) -> tuple[EnvelopeBase | None, list[str]]:
+        """Read the reply; one that does not parse is kept as an invalid envelope."""
+        try:
+            if outcome.verdict == "cut_off":
+                raise UnreadableReply(outcome.error)
+            return parse_reply(outcome.text, self.output_type), []
+        except UnreadableReply as error:
+            self._envelope_row(encode({"raw": outcome.text[-_RAW_CHARACTERS:]}), attempt, valid=False)
+            return None, [str(error)]
+
+    def _keep(self, envelope: EnvelopeBase, attempt: int) -> None:
+        payload = envelope.model_dump_json(indent=2)
+        self._envelope_row(payload, attempt, valid=True)
+        head = {
+            "agent_name": self.agent.name,
+            "purpose": self.agent.purpose,
+            "output_type": self.output_type.__name__,
+            "attempt": attempt,
+        }
+        text = self.phase.run.tracer.redactor.payload({**head, **envelope.model_dump(mode="json")})
+        try:
+            write_atomically(self.folder / "envelope.json", text.encode())
+        except OSError as error:
+            say(f"{self.folder / 'envelope.json'}: cannot be written: {error.strerror}")
+
+    def _envelope_row(self, payload: str, attempt: int, *, valid: bool) -> None:
+        self.phase.run.tracer.row(
+            "envelopes",
+            envelope_id=_ids.new_envelope_id(),
+            phase_id=self.phase.id,
+            agent=self.agent.name,
+            output_type=self.output_type.__name__,
+            payload_json=payload,
+            valid=int(valid),
+            attempt=attempt,
+            created_at=_clock.now(),
+        )
+
+    def _end(self) -> None:
+        """Record what the call cost, also when it failed."""
+        run = self.phase.run
+        payload, tokens, context = account(self.outcomes)
+        payload["context_window"] = self.adapter.context_window(self.agent.model)
+        payload["agent"] = self.agent.name
+        run.tracer.event(
+            "agent_end", self.agent.name, payload, phase_id=self.phase.id, parent_id=self.start_id, tokens=tokens
+        )
+        run.tracer.row("agent_sessions", agent=self.agent.name, context_tokens=context, last_used_at=_clock.now())
+        run.update_spend()
+
+
+def account(outcomes: list[SendOutcome]) -> tuple[dict[str, Any], int, int | None]:
+    """Sum up the sends of a call.
+
+    Returns:
+        The payload of its ``agent_end``, all tokens it cost, and how full the agent's window is now. ``usage`` is the
+        conversation's own; compaction and tools that called a model are lines of their own; ``cost`` and ``tokens``
+        are all three together.
+    """
+    turns = sum((outcome.usage for outcome in outcomes), Usage())
+    compaction = _sum_if_any([outcome.compaction for outcome in outcomes])
+    tools = _sum_if_any([outcome.tools for outcome in outcomes])
+    everything = turns + (compaction or Usage()) + (tools or Usage())
+    context = outcomes[-1].context_tokens if outcomes else None
+    unknown: dict[str, int] = {}
+    for outcome in outcomes:
+        for kind, count in outcome.unknown.items():
+            unknown[kind] = unknown.get(kind, 0) + count
+    payload: dict[str, Any] = {
+        "cost": money(everything.total_cost),
+        "tokens": everything.total,
+        "usage": turns.payload(),
+        "compaction_usage": compaction.payload() if compaction else None,
+        "tool_usage": tools.payload() if tools else None,
+        "sends": [_send_payload(outcome) for outcome in outcomes],
+        "context_tokens": context,
+        "unknown_events": unknown,
+        "damaged_lines": sum(outcome.damaged for outcome in outcomes),
+    }
+    return payload, everything.total, context
+
+
+def _sum_if_any(usages: list[Usage | None]) -> Usage | None:
+    present = [usage for usage in usages if usage is not None]
+    return sum(present, Usage()) if present else None
+
+
+def _send_payload(outcome: SendOutcome) -> dict[str, Any]:
+    return {
+        "verdict": outcome.verdict,
+        "stop_reason": outcome.stop_reason,
+        "error": outcome.error[:_RAW_CHARACTERS] or None,
+        "turns": outcome.turns,
+        "usage": outcome.usage.payload(),
+        "compaction_usage": outcome.compaction.payload() if outcome.compaction else None,
+        "tool_usage": outcome.tools.payload() if outcome.tools else None,
+    }

@@ -1,0 +1,210 @@
+"""The one reader of trace databases: ours, older ones and those of other writers."""
+
+import sqlite3
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+from agent_workflow.trace_schema import TABLES
+from agent_workflow.tracer import _clock
+from agent_workflow.tracer._errors import NoSuchSession, TraceReadError
+from agent_workflow.tracer._identity import ProcessState, RecordedProcess, judge
+from agent_workflow.tracer._open_reader import open_reader
+from agent_workflow.tracer._processes import find
+from agent_workflow.tracer._shown import RUNNING, shown_status
+
+Row = dict[str, Any]
+_MAX_EVENTS: Final = 10_000
+
+
+class EventPage(NamedTuple):
+    """Some events of one session, oldest first.
+
+    Attributes:
+        events: rows with their ``rowid``.
+        cursor: give it back to read on.
+        generation: when it changes, rowids have started again: read from 0.
+        has_more: the page was full.
+    """
+
+    events: list[Row]
+    cursor: int
+    generation: str
+    has_more: bool
+
+
+class ProcessRow(NamedTuple):
+    """A recorded process and what became of it."""
+
+    recorded: RecordedProcess
+    state: ProcessState
+
+
+class TraceReader:
+    """Reads one trace database without ever changing it.
+
+    Tables and columns that are missing read as empty and ``None``; what other writers added is left out. Threads may
+    share a reader; they take turns.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        """Open the database.
+
+        Raises:
+            NoTrace, NotATrace, TraceReadError: it is missing, is none, or cannot be read.
+        """
+        self.path = Path(path)
+        self._connection = open_reader(self.path)
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> "TraceReader":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+    def columns(self, table: str) -> set[str]:
+        """Return the columns that the database really has, none for a missing table."""
+        return {row["name"] for row in self._query("SELECT name FROM pragma_table_info(?)", table)}
+
+    def generation(self) -> str:
+        """Return the generation of the rowids; a database of another writer has none (empty)."""
+        if not self.columns("trace_meta"):
+            return ""
+        found = self._query("SELECT value FROM trace_meta WHERE key = 'generation'")
+        return str(found[0]["value"]) if found else ""
+
+    def sessions(self, *, limit: int = 200, include_archived: bool = False) -> list[Row]:
+        """Return sessions, newest first, each with its shown status and counts.
+
+        Args:
+            limit: at most so many.
+            include_archived: also those that were put away.
+
+        Returns:
+            The columns of the table and ``shown_status``, ``phase_count``, ``last_event_at``.
+        """
+        archived = "" if include_archived or "archived" not in self.columns("sessions") else "COALESCE(archived, 0) = 0"
+        rows = self._select("sessions", archived, "ORDER BY started_at DESC, rowid DESC LIMIT ?", limit)
+        return [self._with_shown_status(row) for row in rows]
+
+    def running_sessions(self) -> list[Row]:
+        """Return the sessions that are stored as running, with what is shown for them."""
+        return [self._with_shown_status(row) for row in self._select("sessions", "status = ?", "", RUNNING)]
+
+    def session(self, adw_id: str) -> Row:
+        """Return one session with its shown status.
+
+        Raises:
+            NoSuchSession: the trace does not hold it.
+        """
+        rows = self._select("sessions", "adw_id = ?", "", adw_id)
+        if not rows:
+            raise NoSuchSession(f"no session {adw_id}", path=self.path, hint="agent-workflow trace sessions --all")
+        return self._with_shown_status(rows[0])
+
+    def phases(self, adw_id: str) -> list[Row]:
+        """Return the phases of a session in order."""
+        return self._select("phases", "adw_id = ?", "ORDER BY seq, started_at", adw_id)
+
+    def events(
+        self, adw_id: str, *, after: int = 0, limit: int = 500, types: tuple[str, ...] = (), newest: bool = False
+    ) -> EventPage:
+        """Return events of a session after a rowid, oldest first.
+
+        Args:
+            adw_id: the session.
+            after: the cursor of the last page, 0 for the first.
+            limit: at most so many, 10,000 at most.
+            types: only events of these types, unknown ones included; all when empty.
+            newest: the last ``limit`` events instead of the first.
+        """
+        wanted = max(1, min(limit, _MAX_EVENTS))
+        marks = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
+        order = "ORDER BY rowid DESC LIMIT ?" if newest else "ORDER BY rowid LIMIT ?"
+        with self._lock:
+            self._query("BEGIN")  # the rows and the generation that their rowids belong to, from one moment
+            try:
+                generation = self.generation()
+                rows = self._select("events", "adw_id = ? AND rowid > ?" + marks, order, adw_id, after, *types, wanted)
+            finally:
+                self._query("COMMIT")
+        if newest:
+            rows.reverse()
+        cursor = rows[-1]["rowid"] if rows else after
+        return EventPage(rows, cursor, generation, len(rows) == wanted)
+
+    def envelopes(self, adw_id: str) -> list[Row]:
+        """Return what the agents of a session handed over, oldest first."""
+        return self._select("envelopes", "adw_id = ?", "ORDER BY created_at, rowid", adw_id)
+
+    def gate_results(self, adw_id: str) -> list[Row]:
+        """Return what the gates of a session found, oldest first; ``checks_json`` NULL: no evidence recorded."""
+        return self._select("gate_results", "adw_id = ?", "ORDER BY id", adw_id)
+
+    def agent_sessions(self, adw_id: str) -> list[Row]:
+        """Return the agents of a session."""
+        return self._select("agent_sessions", "adw_id = ?", "ORDER BY created_at, agent", adw_id)
+
+    def processes(self, adw_id: str | None = None, *, only_open: bool = False) -> list[ProcessRow]:
+        """Return recorded processes with what became of them.
+
+        Args:
+            adw_id: of one session, or of all.
+            only_open: leave out those that are recorded as ended.
+        """
+        found = self.columns("processes")
+        if not found:
+            return []
+        conditions = ["1 = 1"]
+        if only_open and "ended_at" in found:
+            conditions.append("ended_at IS NULL")
+        arguments: list[object] = []
+        if adw_id is not None:
+            conditions.append("adw_id = ?")
+            arguments.append(adw_id)
+        rows = self._select("processes", " AND ".join(conditions), "ORDER BY id", *arguments)
+        recorded = [RecordedProcess.from_row(row) for row in rows]
+        return [ProcessRow(process, judge(process, find(process.pid or 0))) for process in recorded]
+
+    def _with_shown_status(self, row: Row) -> Row:
+        adw_id = row["adw_id"]
+        last = self._select("events", "adw_id = ?", "ORDER BY rowid DESC LIMIT 1", adw_id)
+        last_event_at = (last[0]["ended_at"] or last[0]["started_at"]) if last else None
+        row["phase_count"] = len(self._select("phases", "adw_id = ?", "", adw_id))
+        row["last_event_at"] = last_event_at
+        workflows: list[ProcessState] = []
+        if row["status"] == RUNNING:
+            workflows = [p.state for p in self.processes(adw_id, only_open=True) if p.recorded.kind != "agent"]
+        row["shown_status"] = shown_status(
+            row["status"],
+            workflows,
+            _clock.age_seconds(last_event_at or row["started_at"]),
+            had_processes=bool(self.columns("processes")),
+        )
+        return row
+
+    def _select(self, table: str, where: str, tail: str, *arguments: object) -> list[Row]:
+        """Read the columns of the contract; those the database lacks read as ``None``."""
+        present = self.columns(table)
+        if not present:
+            return []
+        wanted = [name if name in present else f"NULL AS {name}" for name in TABLES[table].columns]
+        condition = f" WHERE {where}" if where else ""
+        # Only names from TABLES and texts of this module get in; values are bound.
+        statement = f"SELECT rowid AS rowid, {', '.join(wanted)} FROM {table}{condition} {tail}"  # noqa: S608
+        return [dict(zip(row.keys(), tuple(row), strict=True)) for row in self._query(statement, *arguments)]
+
+    def _query(self, statement: str, *arguments: object) -> list[sqlite3.Row]:
+        try:
+            with self._lock:
+                return self._connection.execute(statement, arguments).fetchall()
+        except sqlite3.Error as error:
+            raise TraceReadError(f"cannot be read: {error}", path=self.path) from error

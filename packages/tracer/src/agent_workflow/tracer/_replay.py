@@ -1,0 +1,110 @@
+"""What the files of a session say, as rows: the truth that the database mirrors."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from agent_workflow.trace_schema import TABLES
+from agent_workflow.tracer._files import SessionFiles
+from agent_workflow.tracer._journal import records, torn_tail
+from agent_workflow.tracer._json import as_int
+from agent_workflow.tracer._rows import EventRow, event_row, known_columns
+
+Row = dict[str, Any]
+
+
+class Fault(NamedTuple):
+    """Something in a session's files that could not be read."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class SessionState:
+    """The rows of one session.
+
+    Attributes:
+        rows: table, then key, then row; columns that were never written are missing.
+        events: in order.
+        is_native: the files have rows of every table; the original tracer wrote events only.
+        faults: damaged lines; everything else was read.
+        waiting: bytes at the ends of files that belong to no whole line.
+    """
+
+    rows: dict[str, dict[tuple[object, ...], Row]] = field(
+        default_factory=lambda: {table: {} for table in TABLES if table != "events"}
+    )
+    events: list[EventRow] = field(default_factory=list)
+    is_native: bool = False
+    faults: list[Fault] = field(default_factory=list)
+    waiting: int = 0
+
+    def apply(self, record: Row) -> None:
+        """Take in one line of ``state.jsonl``; later lines change earlier rows."""
+        table = record.get("table")
+        if not isinstance(table, str) or table not in self.rows:
+            return
+        void = record.get("void")
+        if isinstance(void, dict):
+            self.rows[table].pop((as_int(void.get("id")),), None)
+            return
+        row = known_columns(table, record.get("row"))
+        key = tuple(row.get(column) for column in TABLES[table].key)
+        if None not in key:
+            self.rows[table].setdefault(key, {}).update(row)
+
+    def of(self, table: str) -> list[Row]:
+        """Return the rows of a table in the order in which they were first written."""
+        return list(self.rows[table].values())
+
+    def session(self) -> Row:
+        """Return the session's row, empty when there is none."""
+        return next(iter(self.rows["sessions"].values()), {})
+
+
+def replay_state(files: SessionFiles) -> SessionState:
+    """Read every row but the events."""
+    state = SessionState(is_native=files.state.exists())
+    for record in records(files.state):
+        if record.value is None:
+            state.faults.append(Fault(files.state.name, record.number, record.fault))
+        else:
+            state.apply(record.value)
+    return state
+
+
+def replay(files: SessionFiles) -> SessionState:
+    """Read all rows of a session, those of the original tracer's sessions as far as its files hold them."""
+    state = replay_state(files)
+    for record in records(files.events):
+        row = event_row(record.value) if record.value is not None else None
+        if row is None:
+            state.faults.append(Fault(files.events.name, record.number, record.fault or "it has no event_id"))
+        else:
+            state.events.append(row)
+    state.waiting = torn_tail(files.events) + torn_tail(files.state)
+    if not state.is_native and state.events:
+        from agent_workflow.tracer._legacy import derive  # only sessions of the original tracer need it
+
+        derive(files, state)
+    return state
+
+
+@contextlib.contextmanager
+def session_lock(files: SessionFiles) -> Iterator[None]:
+    """Hold what is decided once for a whole session, across processes.
+
+    Raises:
+        OSError: the lock file cannot be opened.
+    """
+    fd = os.open(files.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,185 @@
+"""A run: one workflow process at work on one session."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from agent_workflow.tracer import _clock
+from agent_workflow.tracer._closing import close_session
+from agent_workflow.tracer._config import AgentConfig, Config
+from agent_workflow.tracer._errors import ConfigError, TracerError
+from agent_workflow.tracer._files import SessionFiles, write_atomically
+from agent_workflow.tracer._identity import RecordedProcess, judge
+from agent_workflow.tracer._json import clip
+from agent_workflow.tracer._params import PhaseParams
+from agent_workflow.tracer._phase import Phase, opening_row
+from agent_workflow.tracer._processes import find
+from agent_workflow.tracer._replay import SessionState, replay_state, session_lock
+from agent_workflow.tracer._signals import WayOut
+from agent_workflow.tracer._spend import recorded_spend, refused_since
+from agent_workflow.tracer._tracer import Tracer, say
+from agent_workflow.tracer._usage import money
+from agent_workflow.tracer._watching import Watch
+
+_REQUEST_CHARACTERS = 20_000
+
+
+class Run:
+    """What ``ensure`` returns; a workflow enters phases on it and finishes it.
+
+    Attributes:
+        adw_id: the session.
+        config: as it was loaded.
+        engineer: who started the workflow.
+        tracer: records events beyond what phases record.
+        files: where the session's files are.
+        watch: has agents ended if this process is killed.
+    """
+
+    def __init__(self, config: Config, tracer: Tracer, engineer: str, process_row: int) -> None:
+        """Take over an open session; workflows call ``ensure`` instead."""
+        self.adw_id = tracer.adw_id
+        self.config = config
+        self.engineer = engineer
+        self.tracer = tracer
+        self.watch = Watch(self.adw_id)
+        self.way_out = WayOut(tracer.shield, self._close)
+        self._process_row = process_row
+        self._exit_code: int | None = None
+        self._began = _clock.now()
+        self._own_phases: set[str] = set()
+
+    @property
+    def files(self) -> SessionFiles:
+        """The session's directory."""
+        return self.tracer.files
+
+    @property
+    def handoff(self) -> Path:
+        """The folder in which agents leave files for each other."""
+        return self.files.handoff
+
+    def phase(self, params: PhaseParams) -> Phase:
+        """Return a phase, to be entered with ``with``."""
+        return Phase(self, params)
+
+    def agent(self, name: str) -> AgentConfig:
+        """Return an agent of the configuration.
+
+        Raises:
+            ConfigError: there is none of this name.
+        """
+        if name not in self.config.agents:
+            known = ", ".join(sorted(self.config.agents)) or "none"
+            raise ConfigError(f"there is no agent {name!r}", path=self.config.path, hint=f"known agents: {known}")
+        return self.config.agents[name]
+
+    def finish(self, *, accepted: bool = True, reason: str = "") -> int:
+        """End the session: success if it is accepted and every phase of it succeeded.
+
+        Args:
+            accepted: the workflow's own judgement.
+            reason: why not, shown to the reader.
+
+        Returns:
+            The exit code: 0 for success, 1 otherwise. Finishing twice returns it again.
+        """
+        if self._exit_code is not None:
+            return self._exit_code
+        with session_lock(self.files):
+            state = replay_state(self.files)
+            others = self._others_at_work(state)
+            phases = [row for row in state.of("phases") if not others or row["phase_id"] in self._own_phases]
+            failed = [str(row.get("name")) for row in phases if row.get("status") != "success"]
+            if not accepted:
+                last = str(phases[-1]["phase_id"]) if phases else ""
+                self.tracer.event("error", "not_accepted", {"reason": reason}, phase_id=last)
+            is_good = accepted and not failed and (others or not refused_since(self.files, self._began))
+            self.update_spend()
+            self._end_process()
+            if not others:  # else the last one at work in this session says how it ended
+                self.tracer.row("sessions", status="success" if is_good else "fail", ended_at=_clock.now())
+        if failed:
+            say(f"session {self.adw_id} failed in {', '.join(failed)}")
+        self._exit_code = 0 if is_good else 1
+        self._release()
+        return self._exit_code
+
+    def open_phase(self, params: PhaseParams) -> tuple[int, str]:
+        """Give a phase its place in the sequence and record that it runs.
+
+        Returns:
+            The sequence number and the id.
+        """
+        with session_lock(self.files):
+            taken = [row.get("seq") or 0 for row in replay_state(self.files).of("phases")]
+            seq = max(taken, default=0) + 1
+            phase_id = f"{self.adw_id}_{seq:02d}_{params.name}"
+            self.tracer.row("phases", **opening_row(params, phase_id, seq))
+            self._own_phases.add(phase_id)
+        return seq, phase_id
+
+    def set_request(self, text: str) -> None:
+        """Record what the session was asked to do; the first request stays."""
+        if not replay_state(self.files).session().get("request"):
+            self.tracer.row("sessions", request=clip(text, _REQUEST_CHARACTERS))
+
+    def update_spend(self) -> None:
+        """Bring the session's totals up to date with its ``agent_end`` events."""
+        tokens, cost = recorded_spend(self.files)
+        self.tracer.row("sessions", total_tokens=tokens, total_cost=money(cost))
+
+    def agent_map(self) -> dict[str, Any]:
+        """Read which conversation each agent continues; a damaged map starts new ones."""
+        try:
+            value = json.loads(self.files.agent_map.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def save_agent(self, name: str, entry: dict[str, str]) -> None:
+        """Remember which conversation an agent continues."""
+        data = json.dumps({**self.agent_map(), name: entry}, indent=2).encode()
+        try:
+            write_atomically(self.files.agent_map, data)
+        except OSError as error:
+            say(f"{self.files.agent_map}: cannot be written: {error.strerror}")
+
+    def close_early(self, reason: str) -> None:
+        """End the session as failed before its workflow could begin."""
+        self._close(reason)
+
+    def _others_at_work(self, state: SessionState) -> bool:
+        """Tell whether another workflow process is at work in this session."""
+        rows = [RecordedProcess.from_row(row) for row in state.of("processes")]
+        return any(
+            row.kind == "adw"
+            and row.ended_at is None
+            and row.pid != os.getpid()
+            and judge(row, find(row.pid or 0)) == "alive"
+            for row in rows
+        )
+
+    def _end_process(self) -> None:
+        self.tracer.row("processes", id=self._process_row, ended_at=_clock.now())
+
+    def _close(self, reason: str) -> None:
+        """End the session on the way out of the process, whatever state the disk is in."""
+        if self._exit_code is not None:
+            return
+        self._exit_code = 1
+        try:
+            self.tracer.reserve.release()
+            close_session(self.tracer, reason, name="workflow", own_pid=os.getpid())
+        except (TracerError, OSError) as error:
+            say(f"session {self.adw_id} could not be closed: {error}")
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self.tracer.reserve.release()
+        self.way_out.remove()
+        self.watch.end()
+        self.tracer.sync()
+        self.tracer.close()

@@ -1,0 +1,27 @@
+"""Coding agents: how each is started and how its stream is read."""
+
+from agent_workflow.tracer.agents._protocol import (
+    CodingAgent,
+    Compacted,
+    Launch,
+    Send,
+    SendOutcome,
+    SendVerdict,
+    StreamReader,
+    ToolReturned,
+    Waited,
+)
+from agent_workflow.tracer.agents._roster import coding_agent
+
+__all__ = [
+    "CodingAgent",
+    "Compacted",
+    "Launch",
+    "Send",
+    "SendOutcome",
+    "SendVerdict",
+    "StreamReader",
+    "ToolReturned",
+    "Waited",
+    "coding_agent",
+]

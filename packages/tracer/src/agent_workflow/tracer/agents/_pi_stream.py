@@ -1,0 +1,282 @@
+"""Reading pi's JSON stream, 0.58 to 1.6.
+
+Spend is counted from assistant ``message_end`` alone: ``turn_end`` and ``agent_end`` repeat it. How a send ended is
+told by the last assistant message's stop reason, since pi exits with 0 after a provider's refusal.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from agent_workflow.tracer._json import as_float, as_int, decode_record
+from agent_workflow.tracer._usage import Costs, Usage, dollars
+from agent_workflow.tracer.agents._protocol import Compacted, Seen, SendOutcome, SendVerdict, ToolReturned, Waited
+
+_IGNORED: Final = frozenset(
+    [
+        "session",
+        "turn_start",
+        "turn_end",
+        "message_start",
+        "message_update",
+        "tool_execution_update",
+        "queue_update",
+        "entry_appended",
+        "session_info_changed",
+        "thinking_level_changed",
+        "summarization_retry_attempt_start",
+        "summarization_retry_finished",
+        "compaction_start",
+        "auto_compaction_start",
+    ]
+)
+
+_COMPONENT_KEYS: Final = ("input", "output", "cacheRead", "cacheWrite")
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenCall:
+    tool: str
+    args: object
+    started_at: str
+
+
+class PiStream:
+    """The stream of one send."""
+
+    def __init__(self, *, knows_prices: bool) -> None:
+        """Begin.
+
+        Args:
+            knows_prices: the model's prices are stated, so that a cost of zero means free and not unknown.
+        """
+        self._knows_prices = knows_prices
+        self._messages: dict[object, Usage] = {}
+        self._compaction: Usage | None = None
+        self._tools: Usage | None = None
+        self._open: dict[str, _OpenCall] = {}
+        self._args: dict[str, object] = {}
+        self._text = ""
+        self._stop_reason = ""
+        self._error = ""
+        self._turns = 0
+        self._context: int | None = None
+        self._is_settled = False
+        self._unknown: Counter[str] = Counter()
+        self._damaged = 0
+
+    def read(self, line: bytes, at: str) -> Iterable[Seen]:
+        """Take in one line; one that is damaged is counted."""
+        if not line.strip():
+            return []
+        try:
+            record = decode_record(line)
+        except ValueError:
+            self._damaged += 1
+            return []
+        kind = record.get("type")
+        handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            return handler(self, record, at)
+        if kind not in _IGNORED:
+            self._unknown[str(kind)[:100]] += 1
+        return []
+
+    def outcome(self, exit_code: int, at: str) -> SendOutcome:
+        """Sum up; calls that are still open were interrupted."""
+        verdict, error = self._judge(exit_code)
+        usage = sum(self._messages.values(), Usage())
+        return SendOutcome(
+            verdict=verdict,
+            text=self._text,
+            error=error,
+            stop_reason=self._stop_reason,
+            usage=usage,
+            compaction=self._compaction,
+            tools=self._tools,
+            context_tokens=self._context,
+            turns=self._turns,
+            interrupted=[self._closed(call_id, call, at) for call_id, call in self._open.items()],
+            unknown=dict(self._unknown),
+            damaged=self._damaged,
+        )
+
+    def _judge(self, exit_code: int) -> tuple[SendVerdict, str]:
+        if self._stop_reason == "error":
+            return "provider_error", self._error or "the provider failed without a message"
+        if self._stop_reason == "aborted":
+            return "aborted", self._error or "the turn was aborted"
+        if exit_code != 0:
+            return "failed", f"exit code {exit_code}" if exit_code > 0 else f"ended by signal {-exit_code}"
+        if not self._is_settled:
+            return "incomplete", "the stream stopped before the agent had settled"
+        if self._stop_reason == "length":
+            return "cut_off", "the reply was cut at the model's output limit"
+        return "answered", ""
+
+    def _agent_start(self, _: dict[str, Any], __: str) -> list[Seen]:
+        self._is_settled = False
+        return []
+
+    def _agent_end(self, record: dict[str, Any], _: str) -> list[Seen]:
+        # Old versions end here; newer ones may go on (willRetry) and say agent_settled when they are through.
+        self._is_settled = record.get("willRetry") is not True
+        return []
+
+    def _agent_settled(self, record: dict[str, Any], _: str) -> list[Seen]:
+        self._is_settled = True
+        if record.get("aborted") is True:
+            self._stop_reason = self._stop_reason if self._stop_reason == "error" else "aborted"
+        return []
+
+    def _message_end(self, record: dict[str, Any], at: str) -> list[Seen]:
+        message = record.get("message")
+        if not isinstance(message, dict):
+            return []
+        role = message.get("role")
+        if role == "assistant":
+            self._assistant(message, at)
+        elif role == "toolResult" and isinstance(message.get("usage"), dict):
+            self._tools = (self._tools or Usage()) + self._usage(message["usage"])
+        return []
+
+    def _assistant(self, message: dict[str, Any], at: str) -> None:
+        self._turns += 1
+        self._stop_reason = str(message.get("stopReason") or "")
+        error = message.get("errorMessage")
+        self._error = error if isinstance(error, str) else ""
+        blocks = message.get("content")
+        if isinstance(blocks, str):
+            blocks = [{"type": "text", "text": blocks}]
+        self._read_blocks(blocks if isinstance(blocks, list) else [])
+        usage = self._usage(message.get("usage"))
+        # The same message may come in more than one line; the last one wins.
+        identity = (message.get("responseId"), message.get("timestamp"))
+        key: object = identity if all(isinstance(part, str | int | float) for part in identity) else (self._turns, at)
+        self._messages[key] = usage
+        if self._stop_reason not in ("error", "aborted") and usage.total > 0:
+            self._context = usage.total
+
+    def _read_blocks(self, blocks: list[Any]) -> None:
+        texts = []
+        for block in blocks:
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "text" and isinstance(block.get("text"), str):
+                texts.append(block["text"])
+            elif block.get("type") == "toolCall" and isinstance(block.get("id"), str):
+                self._args[block["id"]] = block.get("arguments")
+        text = "\n".join(texts)
+        if text.strip():
+            self._text = text
+
+    def _tool_start(self, record: dict[str, Any], at: str) -> list[Seen]:
+        call_id = str(record.get("toolCallId") or "")
+        args = record.get("args", self._args.get(call_id))
+        self._open[call_id] = _OpenCall(str(record.get("toolName") or "tool"), args, at)
+        return []
+
+    def _tool_end(self, record: dict[str, Any], at: str) -> list[Seen]:
+        call_id = str(record.get("toolCallId") or "")
+        call = self._open.pop(call_id, None)
+        if call is None:
+            tool = str(record.get("toolName") or "tool")
+            call = _OpenCall(tool, record.get("args", self._args.get(call_id)), at)
+        return [
+            ToolReturned(
+                tool=call.tool,
+                tool_call_id=call_id,
+                args=call.args,
+                result=_result_text(record.get("result")),
+                ok=record.get("isError") is not True,
+                duration_ms=as_float(record.get("durationMs")),
+                started_at=call.started_at,
+                ended_at=at,
+            )
+        ]
+
+    def _retry(self, record: dict[str, Any], _: str) -> list[Seen]:
+        return [Waited(str(record["type"]), {key: value for key, value in record.items() if key != "type"})]
+
+    def _compaction_end(self, record: dict[str, Any], _: str) -> list[Seen]:
+        result = record.get("result")
+        usage: Usage | None = None
+        details = {
+            "reason": record.get("reason"),
+            "aborted": record.get("aborted"),
+            "error": record.get("errorMessage"),
+        }
+        if isinstance(result, dict):
+            if isinstance(result.get("usage"), dict):
+                usage = self._usage(result["usage"])
+                self._compaction = (self._compaction or Usage()) + usage
+            details["tokens_before"] = result.get("tokensBefore")
+            details["tokens_after_estimated"] = result.get("estimatedTokensAfter")
+            self._context = None  # nobody knows the size until the next turn
+        return [Compacted(details, usage)]
+
+    def _usage(self, value: object) -> Usage:
+        if not isinstance(value, dict):
+            return Usage(costs=None, total_cost=None)  # a call whose spend nobody told
+        parts = [max(0, as_int(value.get(key)) or 0) for key in _COMPONENT_KEYS]
+        reported = as_int(value.get("totalTokens"))
+        total = sum(parts) if reported is None or reported < 0 else reported
+        costs, total_cost = self._costs(value.get("cost"), total)
+        return Usage(parts[0], parts[1], parts[2], parts[3], as_int(value.get("reasoning")), total, costs, total_cost)
+
+    def _costs(self, cost: object, tokens: int) -> tuple[Costs | None, Decimal | None]:
+        if tokens == 0:
+            return Usage().costs, Decimal(0)
+        if not isinstance(cost, dict):
+            return None, None
+        parts = [part for key in _COMPONENT_KEYS if (part := dollars(cost.get(key))) is not None]
+        known: Costs | None = (parts[0], parts[1], parts[2], parts[3]) if len(parts) == len(_COMPONENT_KEYS) else None
+        total = dollars(cost.get("total"))
+        if total is None and known is not None:
+            total = sum(known, Decimal(0))
+        if not total and not self._knows_prices:
+            return None, None  # a model without rates costs zero in pi's eyes; nobody knows its price
+        return known, total
+
+    @staticmethod
+    def _closed(call_id: str, call: _OpenCall, at: str) -> ToolReturned:
+        return ToolReturned(
+            tool=call.tool,
+            tool_call_id=call_id,
+            args=call.args,
+            result="interrupted: the agent ended before the tool returned",
+            ok=False,
+            duration_ms=None,
+            started_at=call.started_at,
+            ended_at=at,
+            interrupted=True,
+        )
+
+
+def _result_text(result: object) -> str:
+    """Return what a tool said; where pi cut it for the model, the whole output that it keeps beside."""
+    if isinstance(result, str):
+        return result
+    if not isinstance(result, dict):
+        return ""
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
+    return "\n".join(texts) if texts else (content if isinstance(content, str) else "")
+
+
+_HANDLERS: Final = {
+    "agent_start": PiStream._agent_start,
+    "agent_end": PiStream._agent_end,
+    "agent_settled": PiStream._agent_settled,
+    "message_end": PiStream._message_end,
+    "tool_execution_start": PiStream._tool_start,
+    "tool_execution_end": PiStream._tool_end,
+    "auto_retry_start": PiStream._retry,
+    "auto_retry_end": PiStream._retry,
+    "summarization_retry_scheduled": PiStream._retry,
+    "compaction_end": PiStream._compaction_end,
+    "auto_compaction_end": PiStream._compaction_end,
+}

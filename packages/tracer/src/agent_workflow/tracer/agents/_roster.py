@@ -1,0 +1,22 @@
+"""The coding agents that a configuration may name."""
+
+from collections.abc import Callable
+from typing import Final
+
+from agent_workflow.tracer._errors import ConfigError
+from agent_workflow.tracer.agents._pi import Pi
+from agent_workflow.tracer.agents._protocol import CodingAgent
+from agent_workflow.tracer.agents._scripted import Scripted
+
+_AGENTS: Final[dict[str, Callable[[], CodingAgent]]] = {"pi": Pi, "scripted": Scripted}
+
+
+def coding_agent(name: str) -> CodingAgent:
+    """Return the adapter for a coding agent.
+
+    Raises:
+        ConfigError: nobody knows an agent of this name.
+    """
+    if name not in _AGENTS:
+        raise ConfigError(f"there is no coding agent {name!r}", hint=f"known: {', '.join(sorted(_AGENTS))}")
+    return _AGENTS[name]()
