@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -99,7 +100,7 @@ def test_a_reader_with_an_open_transaction_keeps_its_content(
     contents: TwoContents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rebuild does not reach into a question that is being answered."""
-    monkeypatch.setattr(database, "_BUSY_MILLISECONDS", 50)
+    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 50)
     index_store.rebuild(contents.state.path)
     reader = apsw.Connection(str(contents.state.database), flags=apsw.SQLITE_OPEN_READONLY)
     reader.execute("BEGIN")
@@ -118,7 +119,7 @@ def test_a_reader_with_an_open_transaction_keeps_its_content(
 
 def test_a_wal_that_a_reader_held_is_shortened_later(contents: TwoContents, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rebuild goes on beside a long reader, and the next writer moves the WAL into the file."""
-    monkeypatch.setattr(database, "_BUSY_MILLISECONDS", 50)
+    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 50)
     wal = contents.state.database.with_name(contents.state.database.name + "-wal")
     index_store.rebuild(contents.state.path)
     reader = apsw.Connection(str(contents.state.database), flags=apsw.SQLITE_OPEN_READONLY)
@@ -220,3 +221,31 @@ def test_a_run_that_grows_meanwhile_is_right_after_the_next_sync(tmp_path: Path)
     index_store.rebuild(state.path)
     assert dump(state.path) == rows
     assert 399 == len(rows["events"])
+
+
+def test_a_first_fill_that_ends_while_its_file_is_judged_is_not_foreign(
+    contents: TwoContents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first page was not written when it was read, and the journal is gone when it is looked for."""
+    index_store.rebuild(contents.state.path)
+    database_file = contents.state.database
+    journal = database_file.with_name(database_file.name + "-journal")
+    whole = database_file.read_bytes()
+    database_file.write_bytes(bytes(8192))
+    journal.write_bytes(b"pages of a transaction")
+    journal.chmod(0o600)
+    genuine = apsw.Connection
+
+    class Judging(genuine):  # type: ignore[valid-type,misc] # the type as it was before the patch
+        def read(self, *arguments: Any) -> Any:
+            found = super().read(*arguments)
+            database_file.write_bytes(whole)
+            journal.unlink(missing_ok=True)
+            return found
+
+    monkeypatch.setattr(apsw, "Connection", Judging)
+
+    with pytest.raises(index_store.MissingDatabase):
+        index_store.query(contents.state.path, "runs")
+
+    assert len(contents.small) == len(index_store.query(contents.state.path, "runs").rows)
