@@ -17,7 +17,7 @@ PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench build alone clean
+.PHONY: help demo test pi check format bench build alone clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -28,6 +28,10 @@ demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing 
 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
 	@$(RUN) pytest -n auto $(ARGS)
+
+pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
+	@$(UV) sync --frozen --quiet
+	@UV=$(UV) tests/tracer/install-pi
 
 check: $(UV) ## lint, format, types, import contract, lock file
 	@$(UV) lock --check
