@@ -147,5 +147,7 @@ def checkpoint(connection: apsw.Connection) -> bool:
     Returns:
         False where a reader stood in the way; a later writer gets to it.
     """
+    connection.set_busy_timeout(0)  # a reader may take hours; the writer is done and keeps nobody waiting for the lock
     busy, _, _ = next(iter(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")))
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
     return int(busy) == 0

@@ -39,6 +39,7 @@ def status(state_root: Path) -> StatusReport:
                 freshness = replace(missing.freshness, word="stale")
                 return replace(missing, exists=True, schema_version=error.schema_version, freshness=freshness)
             try:
+                connection.execute("BEGIN")  # every figure of one and the same content
                 return _status(root, location, connection)
             except apsw.Error as error:
                 raise explain(location, error) from error

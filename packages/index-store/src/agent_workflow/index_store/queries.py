@@ -97,6 +97,7 @@ def query(state_root: Path, kind: str, filters: Filters | None = None, *, limit:
                 raise _no_state_root(state_root)
             connection = open_for_reading(location)
             try:
+                connection.execute("BEGIN")  # rows, and the freshness above them, of one and the same content
                 columns, rows = _select(connection, statement(kind), parameters)
                 freshness = measure(root, connection)
             except apsw.Error as error:
