@@ -55,6 +55,7 @@ def end_phase(tracer: Tracer, phase_id: str, name: str, status: str, error: str 
         ended_at=_clock.now(),
     )
     tracer.event("phase_end", name, {"status": status}, phase_id=phase_id, parent_id=parent_id)
+    tracer.tidy()
 
 
 def close_processes(tracer: Tracer, rows: list[Row], own_pid: int | None) -> None:

@@ -14,6 +14,7 @@ from agent_workflow.tracer._rows import EventRow
 _RETRY_SECONDS: Final = 1.0
 _RETRY_BUSY_MS: Final = 100  # an agent's output must not wait behind a lock again and again
 _LOOK_SECONDS: Final = 0.25
+_LOG_BYTES: Final = 4 * 1024 * 1024
 
 
 class Mirror:
@@ -89,6 +90,15 @@ class Mirror:
             self._failed(error)
             return False
         return True
+
+    def tidy(self) -> None:
+        """Copy a log that has grown back into the database, as far as readers allow; nobody waits for it."""
+        log = self.path.with_name(self.path.name + "-wal")
+        try:
+            if self._connection is not None and log.stat().st_size > _LOG_BYTES:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error)
 
     def close(self) -> None:
         """Close the connection; closing twice is fine."""

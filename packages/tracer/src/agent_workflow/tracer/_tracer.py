@@ -201,6 +201,11 @@ class Tracer:
             self._catch_up(patient=True)
             return not self.is_behind
 
+    def tidy(self) -> None:
+        """Do what need not be done with every event: between phases, copy the database's log back."""
+        with self._lock, self.shield:
+            self._mirror.tidy()
+
     def sync(self) -> None:
         """Ask the disk to keep the files; a disk that cannot is told, not raised."""
         try:
