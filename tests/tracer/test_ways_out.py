@@ -397,3 +397,27 @@ def test_database_deleted_during_a_run(project: Project) -> None:
     assert acknowledged(out.decode()) <= {event["event_id"] for event in project.events("run1")}
     assert "success" == project.session("run1")["status"]
     check_rebuilds(project)
+
+
+def test_forked_child_records_too(project: Project) -> None:
+    """A child that a workflow forked may record: neither harms the other, and the child's end ends nothing."""
+    body = """
+with phase("work") as ph:
+    ph.log(who="parent")
+    child = os.fork()
+    if child == 0:
+        for n in range(50):
+            ph.log(who="child")
+        os._exit(0)
+    for n in range(50):
+        ph.log(who="parent")
+    os.waitpid(child, 0)
+sys.exit(run.finish())
+"""
+    done = project.run(body, "run1")
+
+    assert 0 == done.code, done.err
+    events = project.events("run1", "log")
+    assert [51, 50] == [sum(event["payload"]["who"] == who for event in events) for who in ("parent", "child")]
+    assert 101 == len({event["event_id"] for event in events})
+    check_rebuilds(project)
