@@ -421,3 +421,29 @@ sys.exit(run.finish())
     assert [51, 50] == [sum(event["payload"]["who"] == who for event in events) for who in ("parent", "child")]
     assert 101 == len({event["event_id"] for event in events})
     check_rebuilds(project)
+
+
+def test_agent_that_takes_too_long(project: Project) -> None:
+    """An agent beyond its time is ended with what it started, and its phase says so."""
+    project.script(HUNG_TOOL)
+    body = """
+with phase("build", kind="agent", owner="builder", retries=3) as ph:
+    ph.call(AgentCall(prompt="go", timeout_seconds=2))
+"""
+    done = project.run(body, "run1")
+
+    assert 1 == done.code
+    assert {} == processes_below(project.root)
+    check_closed(project, "run1", "", "took longer than 2 s")
+    assert 1 == len(project.events("run1", "agent_end")[0]["payload"]["sends"])
+
+
+def test_session_that_is_just_starting_is_left_alone(project: Project) -> None:
+    """Workflows that start while others do never take each other for lost."""
+    body = "with phase('work') as ph:\n    ph.log(n=1)\nsys.exit(run.finish())\n"
+    for round_ in range(3):
+        processes = [project.start(body, f"run{round_}{n}") for n in range(6)]
+        faults = [process.communicate(timeout=60)[1] for process in processes]
+        assert [b""] * 6 == faults
+
+    assert [] == [event for n in range(18) for event in project.events(f"run{n // 6}{n % 6}", "error")]
