@@ -87,9 +87,52 @@ def test_signal(project: Project, number: signal.Signals) -> None:
     assert 128 + number == process.returncode
     assert {} == processes_below(project.root)
     check_closed(project, "run1", out.decode(), number.name)
+    assert [False] == [event["payload"]["ok"] for event in project.events("run1", "tool_call")]
+    assert 1 == len(project.events("run1", "agent_end"))
+
+
+def test_agent_is_killed_by_somebody_else(project: Project) -> None:
+    """An agent that dies in a tool fails its phase; the call was interrupted, and what it had started is ended."""
+    process = start_hung(project)
+    agent = next(row for row in project.rows("processes") if row["kind"] == "agent")
+
+    os.kill(agent["pid"], signal.SIGKILL)
+    out, _ = process.communicate(timeout=30)
+
+    assert 1 == process.returncode
+    assert {} == processes_below(project.root)
+    check_closed(project, "run1", out.decode(), "ended by signal 9")
     call = project.events("run1", "tool_call")[0]["payload"]
     assert (False, True) == (call["ok"], call["interrupted"])
-    assert 1 == len(project.events("run1", "agent_end"))
+
+
+def test_agents_side_by_side(project: Project) -> None:
+    """Ending one of two agents of a run leaves the other one alone."""
+    hung = {"tools": [{"name": "bash", "arguments": {"command": "sleep 300"}}]}
+    busy = {"tools": [{"name": "bash", "arguments": {"command": "sleep 4; touch finished"}}]}
+    for name, turns in (("hung", [hung]), ("busy", [busy, {"text": "{}"}])):
+        (project.root / f"{name}.json").write_text(json.dumps({"sends": [{"turns": turns}]}))
+    agents = [f"{{name: {name}, coding_agent: scripted, model: scripted/{name}.json}}" for name in ("hung", "busy")]
+    project.configure(f"agents: [{', '.join(agents)}]\n")
+    body = """
+import threading
+def work(name, seconds):
+    try:
+        with phase(name, kind="agent", owner=name) as ph:
+            ph.call(AgentCall(prompt="go", timeout_seconds=seconds))
+    except AgentError as error:
+        print(error)
+threads = [threading.Thread(target=work, args=job) for job in (("hung", 1), ("busy", 60))]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+sys.exit(run.finish())
+"""
+    done = project.run(body, "run1")
+
+    assert 1 == done.code, done.err
+    assert (project.root / "finished").exists()
+    assert {"hung": "fail", "busy": "success"} == {row["name"]: row["status"] for row in project.rows("phases")}
+    check_rebuilds(project)
 
 
 def test_two_signals(project: Project) -> None:

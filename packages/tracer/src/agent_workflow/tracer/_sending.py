@@ -83,7 +83,7 @@ class Sending:
                     launch.argv,
                     launch.environment,
                     cwd=run.config.root,
-                    mark=run.watch.mark,
+                    mark=run.watch.next_mark(),
                     stdout_file=folder / "raw_output.jsonl",
                     stderr_file=folder / "stderr.log",
                     redactor=run.tracer.redactor,
@@ -136,6 +136,8 @@ class Sending:
         if self.exit_code is None:
             process.end()
             self._take_the_rest(process)
+        elif self.exit_code != 0:
+            process.end()  # a crashed agent cannot look after what it has started
         run.watch.remove(process.pid)
         for call in self.outcome().interrupted:
             self._guarded(call)
