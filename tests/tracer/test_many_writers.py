@@ -101,12 +101,13 @@ def test_first_open_by_eight_at_once(tmp_path: Path) -> None:
 
 
 def test_joined_twice_at_once(project: Project) -> None:
-    """Two workflows in one session at once get phases of their own, none overwritten."""
-    body = "for n in range(10):\n    with phase('work') as ph:\n        ph.log(n=n)\nsys.exit(run.finish())\n"
-    processes = [project.start(body, "both") for _ in range(2)]
+    """Three workflows in one session at once get phases of their own, none overwritten."""
+    body = "for n in range(30):\n    with phase('work') as ph:\n        ph.log(n=n)\nsys.exit(run.finish())\n"
+    processes = [project.start(body, "both") for _ in range(3)]
     faults = [process.communicate(timeout=60)[1] for process in processes]
 
-    assert [b"", b""] == faults
-    assert list(range(1, 21)) == [row["seq"] for row in project.rows("phases")]
-    assert 20 == len({row["phase_id"] for row in project.rows("phases")})
-    assert 20 == len(project.events("both", "log"))
+    assert [b""] * 3 == faults
+    assert list(range(1, 91)) == [row["seq"] for row in project.rows("phases")]
+    assert 90 == len({row["phase_id"] for row in project.rows("phases")})
+    assert 90 == len(project.events("both", "log"))
+    assert "success" == project.session("both")["status"]

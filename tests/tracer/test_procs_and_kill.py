@@ -29,6 +29,9 @@ STUBBORN = "trap '' TERM; touch started; while true; do sleep 1; done"
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     """Start a process that sleeps."""
     process = subprocess.Popen(["sleep", "300"])
+    deadline = time.monotonic() + 10
+    while getattr(find(process.pid), "command", "") != "sleep 300" and time.monotonic() < deadline:
+        time.sleep(0.01)  # right after its start the system shows no arguments yet
     yield process
     process.kill()
     process.wait()

@@ -118,6 +118,21 @@ def test_rights(project: Project, rights: str, command: str, breach: str) -> Non
     assert ("PermissionBreach" in done.out) == bool(breach)
 
 
+def test_breach_is_not_made_good(project: Project) -> None:
+    """After a breach the phase fails, though a later call in it went well."""
+    breach = {"tools": [{"name": "bash", "arguments": {"command": "touch forbidden"}}]}
+    project.script([breach, {"text": "{}"}], [{"text": "{}"}])
+    config = project.root / "adws/sssf.config.yaml"
+    config.write_text(config.read_text().replace("script.json}", "script.json, writes: []}"))
+    body = WRITE.replace("sys.exit", "    ph.call(AgentCall(prompt='again'))\nsys.exit")
+
+    done = project.run(body, "run1")
+
+    assert 1 == done.code
+    assert "forbidden" in project.rows("phases")[0]["error"]
+    assert 2 == len(project.events("run1", "agent_end"))
+
+
 def test_gates_and_their_leavings(project: Project) -> None:
     """Claims are compared with what the agent changed; what a test run leaves behind is not laid to it."""
     turns: list[list[Any]] = [

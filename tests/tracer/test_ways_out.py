@@ -87,9 +87,52 @@ def test_signal(project: Project, number: signal.Signals) -> None:
     assert 128 + number == process.returncode
     assert {} == processes_below(project.root)
     check_closed(project, "run1", out.decode(), number.name)
+    assert [False] == [event["payload"]["ok"] for event in project.events("run1", "tool_call")]
+    assert 1 == len(project.events("run1", "agent_end"))
+
+
+def test_agent_is_killed_by_somebody_else(project: Project) -> None:
+    """An agent that dies in a tool fails its phase; the call was interrupted, and what it had started is ended."""
+    process = start_hung(project)
+    agent = next(row for row in project.rows("processes") if row["kind"] == "agent")
+
+    os.kill(agent["pid"], signal.SIGKILL)
+    out, _ = process.communicate(timeout=30)
+
+    assert 1 == process.returncode
+    assert {} == processes_below(project.root)
+    check_closed(project, "run1", out.decode(), "ended by signal 9")
     call = project.events("run1", "tool_call")[0]["payload"]
     assert (False, True) == (call["ok"], call["interrupted"])
-    assert 1 == len(project.events("run1", "agent_end"))
+
+
+def test_agents_side_by_side(project: Project) -> None:
+    """Ending one of two agents of a run leaves the other one alone."""
+    hung = {"tools": [{"name": "bash", "arguments": {"command": "sleep 300"}}]}
+    busy = {"tools": [{"name": "bash", "arguments": {"command": "sleep 4; touch finished"}}]}
+    for name, turns in (("hung", [hung]), ("busy", [busy, {"text": "{}"}])):
+        (project.root / f"{name}.json").write_text(json.dumps({"sends": [{"turns": turns}]}))
+    agents = [f"{{name: {name}, coding_agent: scripted, model: scripted/{name}.json}}" for name in ("hung", "busy")]
+    project.configure(f"agents: [{', '.join(agents)}]\n")
+    body = """
+import threading
+def work(name, seconds):
+    try:
+        with phase(name, kind="agent", owner=name) as ph:
+            ph.call(AgentCall(prompt="go", timeout_seconds=seconds))
+    except AgentError as error:
+        print(error)
+threads = [threading.Thread(target=work, args=job) for job in (("hung", 1), ("busy", 60))]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+sys.exit(run.finish())
+"""
+    done = project.run(body, "run1")
+
+    assert 1 == done.code, done.err
+    assert (project.root / "finished").exists()
+    assert {"hung": "fail", "busy": "success"} == {row["name"]: row["status"] for row in project.rows("phases")}
+    check_rebuilds(project)
 
 
 def test_two_signals(project: Project) -> None:
@@ -397,3 +440,53 @@ def test_database_deleted_during_a_run(project: Project) -> None:
     assert acknowledged(out.decode()) <= {event["event_id"] for event in project.events("run1")}
     assert "success" == project.session("run1")["status"]
     check_rebuilds(project)
+
+
+def test_forked_child_records_too(project: Project) -> None:
+    """A child that a workflow forked may record: neither harms the other, and the child's end ends nothing."""
+    body = """
+with phase("work") as ph:
+    ph.log(who="parent")
+    child = os.fork()
+    if child == 0:
+        for n in range(50):
+            ph.log(who="child")
+        os._exit(0)
+    for n in range(50):
+        ph.log(who="parent")
+    os.waitpid(child, 0)
+sys.exit(run.finish())
+"""
+    done = project.run(body, "run1")
+
+    assert 0 == done.code, done.err
+    events = project.events("run1", "log")
+    assert [51, 50] == [sum(event["payload"]["who"] == who for event in events) for who in ("parent", "child")]
+    assert 101 == len({event["event_id"] for event in events})
+    check_rebuilds(project)
+
+
+def test_agent_that_takes_too_long(project: Project) -> None:
+    """An agent beyond its time is ended with what it started, and its phase says so."""
+    project.script(HUNG_TOOL)
+    body = """
+with phase("build", kind="agent", owner="builder", retries=3) as ph:
+    ph.call(AgentCall(prompt="go", timeout_seconds=2))
+"""
+    done = project.run(body, "run1")
+
+    assert 1 == done.code
+    assert {} == processes_below(project.root)
+    check_closed(project, "run1", "", "took longer than 2 s")
+    assert 1 == len(project.events("run1", "agent_end")[0]["payload"]["sends"])
+
+
+def test_session_that_is_just_starting_is_left_alone(project: Project) -> None:
+    """Workflows that start while others do never take each other for lost."""
+    body = "with phase('work') as ph:\n    ph.log(n=1)\nsys.exit(run.finish())\n"
+    for round_ in range(3):
+        processes = [project.start(body, f"run{round_}{n}") for n in range(6)]
+        faults = [process.communicate(timeout=60)[1] for process in processes]
+        assert [b""] * 6 == faults
+
+    assert [] == [event for n in range(18) for event in project.events(f"run{n // 6}{n % 6}", "error")]

@@ -121,6 +121,7 @@ journal.append(b'{"n": 3}\\n')
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
 
     assert "no space left" in done.stdout
+    assert not path.with_name("a.jsonl.torn").exists()
     assert b'{"n": 1}\n{"n": 3}\n' == path.read_bytes()
 
 

@@ -354,7 +354,8 @@ def test_a_recorded_command_is_recognised(words: list[str]) -> None:
         ("running", ["gone", "alive"], 1, True, "running"),
         ("running", ["gone"], 1, True, "lost"),
         ("running", ["recycled"], 1, True, "lost"),
-        ("running", [], 1, True, "lost"),
+        ("running", [], 1, True, "running"),
+        ("running", [], 61, True, "lost"),
         ("running", [], 1, False, "running"),
         ("running", [], 601, False, "lost"),
         ("running", [], None, False, "lost"),
@@ -391,6 +392,22 @@ def test_file_before_database(tmp_path: Path) -> None:
         "started_at",
         "ended_at",
     ] == list(line)
+
+
+def test_log_is_copied_back_between_phases(tmp_path: Path) -> None:
+    """The database's log does not grow with the number of phases, and a reader in the way is not waited for."""
+    tracer = Tracer(tmp_path / "sssf.db", tmp_path, "run1")
+    log = tmp_path / "sssf.db-wal"
+    sizes = []
+    for _ in range(4):
+        for _ in range(400):
+            tracer.event("log", "large", {"text": "x" * 8000})
+        tracer.tidy()
+        sizes.append(log.stat().st_size)
+    tracer.close()
+
+    assert sizes[0] > 4 * 1024 * 1024
+    assert max(sizes) < 2 * sizes[0]
 
 
 @pytest.mark.parametrize("adw_id", ["", ".", "..", "a/b", "-a", "a" * 129, "ä"])

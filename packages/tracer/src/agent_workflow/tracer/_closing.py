@@ -9,7 +9,7 @@ from agent_workflow.tracer._identity import RecordedProcess, judge
 from agent_workflow.tracer._json import clip
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._reader import TraceReader
-from agent_workflow.tracer._replay import Row, replay_state, session_lock
+from agent_workflow.tracer._replay import Row, SessionState, replay_state, session_lock
 from agent_workflow.tracer._shown import LOST, RUNNING
 from agent_workflow.tracer._tracer import Tracer
 
@@ -26,14 +26,14 @@ def close_session(tracer: Tracer, reason: str, *, name: str, own_pid: int | None
         own_pid: of the workflow process that closes its own session; its row is closed too.
 
     Returns:
-        ``False`` when it was closed already: nothing was written then.
+        ``False`` when it was closed already, or somebody else's session turns out to be at work: nothing was written.
 
     Raises:
         TraceWriteFailed: the files cannot take it.
     """
     with session_lock(tracer.files):
         state = replay_state(tracer.files)
-        if state.session().get("status") != RUNNING:
+        if state.session().get("status") != RUNNING or (own_pid is None and is_at_work(state)):
             return False
         open_phases = [row for row in state.of("phases") if row.get("status") in (RUNNING, "queued")]
         last = open_phases[-1] if open_phases else next(reversed(state.of("phases")), {})
@@ -43,6 +43,20 @@ def close_session(tracer: Tracer, reason: str, *, name: str, own_pid: int | None
         close_processes(tracer, state.of("processes"), own_pid)
         tracer.row("sessions", status="fail", ended_at=_clock.now())
     return True
+
+
+def is_at_work(state: SessionState, besides: int | None = None) -> bool:
+    """Tell whether a workflow process is at work in a session.
+
+    Args:
+        state: of the session, from its files.
+        besides: a process that does not count.
+    """
+    rows = [RecordedProcess.from_row(row) for row in state.of("processes")]
+    return any(
+        row.kind == "adw" and row.ended_at is None and row.pid != besides and judge(row, find(row.pid or 0)) == "alive"
+        for row in rows
+    )
 
 
 def end_phase(tracer: Tracer, phase_id: str, name: str, status: str, error: str | None, parent_id: str = "") -> None:
@@ -55,6 +69,7 @@ def end_phase(tracer: Tracer, phase_id: str, name: str, status: str, error: str 
         ended_at=_clock.now(),
     )
     tracer.event("phase_end", name, {"status": status}, phase_id=phase_id, parent_id=parent_id)
+    tracer.tidy()
 
 
 def close_processes(tracer: Tracer, rows: list[Row], own_pid: int | None) -> None:

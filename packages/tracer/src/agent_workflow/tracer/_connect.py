@@ -31,7 +31,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA page_size = 2048")
         _enable_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 8000")
+        # The log is copied back between phases, off the way of events; this only bounds one very long phase.
+        connection.execute("PRAGMA wal_autocheckpoint = 32000")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         migrate(connection)
     except BaseException:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from agent_workflow.tracer._processes import Process, descendants, environment_mark, every, find
 
 MARK = "AGENT_WORKFLOW_TRACE"
-"""Environment variable that every process below an agent inherits: ``<adw_id>:<pid of the workflow>``."""
+"""Environment variable that every process below an agent inherits: the run's mark, a slash and a number."""
 
 Outcome = Literal["ended", "killed", "signalled", "alive", "not permitted", "gone", "recycled", "zombie", "invalid"]
 
@@ -37,9 +37,14 @@ def tree_below(roots: set[int], mark: str | None) -> list[Process]:
     strays = [
         process
         for process in processes
-        if process.pid not in known and not process.is_zombie and environment_mark(process.pid, MARK) == mark
+        if process.pid not in known and not process.is_zombie and _carries(process.pid, mark)
     ]
     return [*strays, *below]
+
+
+def _carries(pid: int, mark: str) -> bool:
+    found = environment_mark(pid, MARK)
+    return found is not None and (found == mark or found.startswith(mark + "/"))
 
 
 def end_processes(processes: Iterable[Process], *, grace_seconds: float, force: bool) -> list[Ended]:

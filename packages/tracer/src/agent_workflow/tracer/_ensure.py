@@ -10,7 +10,7 @@ from agent_workflow.tracer._closing import adopt, close_lost_sessions, close_ses
 from agent_workflow.tracer._config import Config
 from agent_workflow.tracer._errors import ConfigError, TraceReadError, WorkflowError
 from agent_workflow.tracer._files import SessionFiles
-from agent_workflow.tracer._identity import RecordedProcess, judge, recorded_command, same_command
+from agent_workflow.tracer._identity import recorded_command, same_command
 from agent_workflow.tracer._ids import is_valid_id, new_adw_id
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._reader import TraceReader
@@ -77,16 +77,9 @@ def _what_is_there(config: Config, tracer: Tracer) -> SessionState:
 
 
 def _close_if_lost(tracer: Tracer, state: SessionState) -> None:
-    if state.session().get("status") != RUNNING:
-        return
-    workflows = [
-        RecordedProcess.from_row(row)
-        for row in state.of("processes")
-        if row.get("kind") != "agent" and not row.get("ended_at")
-    ]
-    if any(judge(row, find(row.pid or 0)) == "alive" for row in workflows):
-        return
-    close_session(tracer, "the workflow's process is gone; it was killed or the machine went down", name=LOST)
+    if state.session().get("status") == RUNNING:
+        reason = "the workflow's process is gone; it was killed or the machine went down"
+        close_session(tracer, reason, name=LOST)
 
 
 def _open_session(tracer: Tracer, existing: Row, engineer: str) -> int:
@@ -94,6 +87,18 @@ def _open_session(tracer: Tracer, existing: Row, engineer: str) -> int:
     workflow = Path(sys.argv[0]).stem or "workflow"
     moment = _clock.now()
     with session_lock(tracer.files):
+        # The process comes first: a running session without one would look lost to whoever starts just now.
+        process = find(os.getpid())
+        row = tracer.numbered_row(
+            "processes",
+            kind="adw",
+            name="",
+            pid=os.getpid(),
+            command=_command(process.command if process else ""),
+            started_at=moment,
+            ended_at=None,
+            start_marker=process.start_marker if process else None,
+        )
         if existing:
             names = [name for name in str(existing.get("adw_name") or "").split(" + ") if name]
             joined = " + ".join(names if names and names[-1] == workflow else [*names, workflow])
@@ -110,17 +115,7 @@ def _open_session(tracer: Tracer, existing: Row, engineer: str) -> int:
                 total_tokens=0,
                 total_cost=0.0,
             )
-        process = find(os.getpid())
-        return tracer.numbered_row(
-            "processes",
-            kind="adw",
-            name="",
-            pid=os.getpid(),
-            command=_command(process.command if process else ""),
-            started_at=moment,
-            ended_at=None,
-            start_marker=process.start_marker if process else None,
-        )
+    return row
 
 
 def _command(living: str) -> str:

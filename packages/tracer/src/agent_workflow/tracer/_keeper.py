@@ -79,7 +79,8 @@ def has_mark(pid: int, mark: bytes) -> bool:
     """Tell whether a process was started below the workflow, where the system shows that."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as stream:  # noqa: PTH123 - pathlib would triple the start-up time
-            return mark in stream.read().split(b"\0")
+            entries = stream.read().split(b"\0")
+            return any(entry == mark or entry.startswith(mark + b"/") for entry in entries)
     except OSError:
         return False
 

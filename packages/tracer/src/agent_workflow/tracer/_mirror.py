@@ -14,6 +14,7 @@ from agent_workflow.tracer._rows import EventRow
 _RETRY_SECONDS: Final = 1.0
 _RETRY_BUSY_MS: Final = 100  # an agent's output must not wait behind a lock again and again
 _LOOK_SECONDS: Final = 0.25
+_LOG_BYTES: Final = 4 * 1024 * 1024
 
 
 class Mirror:
@@ -28,8 +29,9 @@ class Mirror:
         self.path = path
         self.fault = ""
         self._connection: sqlite3.Connection | None = None
-        self._carried: sqlite3.Connection | None = None
+        self._carried: list[object] = []
         self._identity: tuple[int, int] | None = None
+        self._insert: Callable[[str, EventRow], object] = _closed
         self._look_at = 0.0
         self._retry_at = 0.0
         self._waits_briefly = False
@@ -54,8 +56,8 @@ class Mirror:
             Whether the database has it; if not, ``fault`` says why.
         """
         try:
-            self._connection.execute(INSERT_EVENT, row)  # type: ignore[union-attr] # the caller looked at is_fresh
-        except (sqlite3.Error, AttributeError) as error:
+            self._insert(INSERT_EVENT, row)
+        except sqlite3.Error as error:
             self._failed(error)
             return False
         return True
@@ -90,19 +92,30 @@ class Mirror:
             return False
         return True
 
+    def tidy(self) -> None:
+        """Copy a log that has grown back into the database, as far as readers allow; nobody waits for it."""
+        log = self.path.with_name(self.path.name + "-wal")
+        try:
+            if self._connection is not None and log.stat().st_size > _LOG_BYTES:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error)
+
     def close(self) -> None:
         """Close the connection; closing twice is fine."""
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._insert = self._connection, None, _closed
         if connection is not None:
             connection.close()
 
     def forget(self) -> None:
         """Leave a connection that was carried over a fork alone: even closing it could harm the parent's."""
-        self._carried, self._connection = self._connection, None
+        self._carried.append((self._connection, self._insert))
+        self._connection, self._insert = None, _closed
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = open_writer(self.path)
+            self._insert = self._connection.cursor().execute
             self._identity = _identity(self.path)
             self._look_at = time.monotonic() + _LOOK_SECONDS
         return self._connection
@@ -130,6 +143,10 @@ class Mirror:
                 self.close()
         else:
             self.close()
+
+
+def _closed(_: str, __: EventRow) -> object:
+    raise sqlite3.OperationalError("the database is not open")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

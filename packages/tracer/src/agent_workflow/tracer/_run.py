@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from agent_workflow.tracer import _clock
-from agent_workflow.tracer._closing import close_session
+from agent_workflow.tracer._closing import close_session, is_at_work
 from agent_workflow.tracer._config import AgentConfig, Config
 from agent_workflow.tracer._errors import ConfigError, TracerError
 from agent_workflow.tracer._files import SessionFiles, write_atomically
-from agent_workflow.tracer._identity import RecordedProcess, judge
 from agent_workflow.tracer._json import clip
 from agent_workflow.tracer._params import PhaseParams
 from agent_workflow.tracer._phase import Phase, opening_row
-from agent_workflow.tracer._processes import find
-from agent_workflow.tracer._replay import SessionState, replay_state, session_lock
+from agent_workflow.tracer._replay import replay_state, session_lock
 from agent_workflow.tracer._signals import WayOut
 from agent_workflow.tracer._spend import recorded_spend, refused_since
 from agent_workflow.tracer._tracer import Tracer, say
@@ -89,7 +87,7 @@ class Run:
             return self._exit_code
         with session_lock(self.files):
             state = replay_state(self.files)
-            others = self._others_at_work(state)
+            others = is_at_work(state, besides=os.getpid())
             phases = [row for row in state.of("phases") if not others or row["phase_id"] in self._own_phases]
             failed = [str(row.get("name")) for row in phases if row.get("status") != "success"]
             if not accepted:
@@ -97,9 +95,9 @@ class Run:
                 self.tracer.event("error", "not_accepted", {"reason": reason}, phase_id=last)
             is_good = accepted and not failed and (others or not refused_since(self.files, self._began))
             self.update_spend()
-            self._end_process()
             if not others:  # else the last one at work in this session says how it ended
                 self.tracer.row("sessions", status="success" if is_good else "fail", ended_at=_clock.now())
+            self._end_process()
         if failed:
             say(f"session {self.adw_id} failed in {', '.join(failed)}")
         self._exit_code = 0 if is_good else 1
@@ -149,17 +147,6 @@ class Run:
     def close_early(self, reason: str) -> None:
         """End the session as failed before its workflow could begin."""
         self._close(reason)
-
-    def _others_at_work(self, state: SessionState) -> bool:
-        """Tell whether another workflow process is at work in this session."""
-        rows = [RecordedProcess.from_row(row) for row in state.of("processes")]
-        return any(
-            row.kind == "adw"
-            and row.ended_at is None
-            and row.pid != os.getpid()
-            and judge(row, find(row.pid or 0)) == "alive"
-            for row in rows
-        )
 
     def _end_process(self) -> None:
         self.tracer.row("processes", id=self._process_row, ended_at=_clock.now())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TEXT_CHARACTERS = 20_000
 _LABEL_CHARACTERS = 80
+_REST_SECONDS = 5.0
 _LABEL_KEYS = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt", "description")
 
 
@@ -82,7 +83,7 @@ class Sending:
                     launch.argv,
                     launch.environment,
                     cwd=run.config.root,
-                    mark=run.watch.mark,
+                    mark=run.watch.next_mark(),
                     stdout_file=folder / "raw_output.jsonl",
                     stderr_file=folder / "stderr.log",
                     redactor=run.tracer.redactor,
@@ -134,6 +135,9 @@ class Sending:
             return
         if self.exit_code is None:
             process.end()
+            self._take_the_rest(process)
+        elif self.exit_code != 0:
+            process.end()  # a crashed agent cannot look after what it has started
         run.watch.remove(process.pid)
         for call in self.outcome().interrupted:
             self._guarded(call)
@@ -147,6 +151,15 @@ class Sending:
                 run.tracer.row("processes", id=self._row, ended_at=_clock.now())
         except TraceWriteFailed as error:
             self.fault = self.fault or error
+
+    def _take_the_rest(self, process: AgentProcess) -> None:
+        """Record what the agent had said before it was ended and nobody had looked at yet."""
+        try:
+            for line, at in process.lines(time.monotonic() + _REST_SECONDS):
+                for seen in self.reader.read(line, at):
+                    self._guarded(seen)
+        except TimeoutError:
+            say(f"the end of {self.agent}'s output was not read: something holds it open")
 
     def _guarded(self, seen: ToolReturned | Waited | Compacted) -> None:
         """Record what was seen; what cannot be recorded must not stop the agent."""

@@ -8,6 +8,7 @@ from agent_workflow.tracer._identity import ProcessState
 LOST: Final = "lost"
 RUNNING: Final = "running"
 _QUIET_SECONDS: Final = 600.0
+_STARTING_SECONDS: Final = 60.0
 
 
 def shown_status(
@@ -29,7 +30,8 @@ def shown_status(
     states = list(workflows)
     if "alive" in states:
         return RUNNING
-    if had_processes:
+    if states:
         return LOST
-    # Nothing says who ran it: only its silence can tell.
-    return LOST if last_event_age is None or last_event_age > _QUIET_SECONDS else RUNNING
+    # Nothing says who runs it: only its silence can tell. Where processes are recorded, it may just be starting.
+    quiet = _STARTING_SECONDS if had_processes else _QUIET_SECONDS
+    return LOST if last_event_age is None or last_event_age > quiet else RUNNING

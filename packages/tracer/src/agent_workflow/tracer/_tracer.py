@@ -5,6 +5,7 @@ import os
 import sqlite3
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from agent_workflow.tracer._redaction import Redactor, secrets_of
 from agent_workflow.tracer._reserve import Reserve
 from agent_workflow.tracer._rows import apply_state, event_row, insert_event
 from agent_workflow.tracer._shield import Shield
+
+_open_tracers: "weakref.WeakSet[Tracer]" = weakref.WeakSet()
 
 
 def say(message: str) -> None:
@@ -67,7 +70,6 @@ class Tracer:
         self.shield = shield if shield is not None else Shield()
         self._warn = warn
         self._lock = threading.RLock()
-        self._pid = os.getpid()
         self._mirror = Mirror(Path(db))
         self._behind: tuple[int, int] | None = None
         try:
@@ -81,6 +83,7 @@ class Tracer:
         if self._behind:
             self._complain()
         self._adw_json = quote(adw_id)
+        _open_tracers.add(self)
 
     @property
     def db(self) -> Path:
@@ -139,7 +142,6 @@ class Tracer:
             event_id, self.adw_id, phase_id, parent_id, type, bindable(label), text, billed, started, ended_at,
         )  # fmt: skip
         with self._lock, self.shield:
-            self._check_fork()
             start = self._append(self._events, line.encode("ascii"))
             if self._mirror.is_fresh or self._behind is not None:
                 self._catch_up(patient=False)
@@ -156,7 +158,6 @@ class Tracer:
         if "adw_id" not in columns:
             columns["adw_id"] = self.adw_id
         with self._lock, self.shield:
-            self._check_fork()
             self._write_state({"table": table, "row": columns})
 
     def numbered_row(self, table: str, **columns: Any) -> int:  # noqa: ANN401 - cells of any column
@@ -171,7 +172,6 @@ class Tracer:
         number = _ids.new_row_id()
         columns["adw_id"] = self.adw_id
         with self._lock, self.shield:
-            self._check_fork()
             if not self._write_state({"table": table, "row": {"id": number, **columns}}):
                 number = self._redraw(table, {"id": number, **columns})
         return number
@@ -200,6 +200,15 @@ class Tracer:
             self._behind = (0, 0)
             self._catch_up(patient=True)
             return not self.is_behind
+
+    def tidy(self) -> None:
+        """Do what need not be done with every event: between phases, copy the database's log back."""
+        with self._lock, self.shield:
+            self._mirror.tidy()
+
+    def leave_connection(self) -> None:
+        """Use another connection from now on, without closing the one that a fork has carried over."""
+        self._mirror.forget()
 
     def sync(self) -> None:
         """Ask the disk to keep the files; a disk that cannot is told, not raised."""
@@ -284,11 +293,15 @@ class Tracer:
     def _state_size(self) -> int:
         return self.files.state.stat().st_size
 
-    def _check_fork(self) -> None:
-        if os.getpid() != self._pid:
-            self._pid = os.getpid()
-            _ids.reseed()
-            self._mirror.forget()
+
+def _after_fork() -> None:
+    """A forked child must not repeat its parent's event ids, nor touch its connections."""
+    _ids.reseed()
+    for tracer in _open_tracers:
+        tracer.leave_connection()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _nothing(_: sqlite3.Connection) -> None:

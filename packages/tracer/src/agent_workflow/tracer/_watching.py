@@ -1,5 +1,6 @@
 """The workflow's side of the keeper: which agents would have to be ended if this process were killed."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -17,7 +18,12 @@ class Watch:
     def __init__(self, adw_id: str) -> None:
         self._adw_id = adw_id
         self._keeper: subprocess.Popen[bytes] | None = None
+        self._numbers = itertools.count(1)
         self.mark = mark_of(adw_id, os.getpid())
+
+    def next_mark(self) -> str:
+        """Name what one agent, and no other of this run, leaves in the environment of all below it."""
+        return f"{self.mark}/{next(self._numbers)}"
 
     def begin(self) -> None:
         """Start the keeper if it does not run yet.
