@@ -1,0 +1,45 @@
+"""The ordered migrations, one SQL file each.
+
+A migration is text without transaction statements: whoever applies it runs the statements, the ``schema_migrations``
+row and ``PRAGMA user_version`` in one transaction, so that a crash leaves either version whole.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One step from the version before to ``version``.
+
+    Attributes:
+        version: the ``user_version`` that the step leads to, from 1 without gaps.
+        description: one line for ``schema_migrations``.
+        file_name: the SQL file in this package's ``migrations`` folder.
+    """
+
+    version: int
+    description: str
+    file_name: str
+
+    @cached_property
+    def sql(self) -> str:
+        """The statements, separated by semicolons, without BEGIN or COMMIT."""
+        return (files(__package__) / "migrations" / self.file_name).read_text(encoding="utf-8")
+
+
+MIGRATIONS = (
+    Migration(1, "projection of run evidence", "0001_projection.sql"),
+    Migration(2, "typed attempt outcomes", "0002_attempt_outcomes.sql"),
+    Migration(3, "verified evidence repairs", "0003_evidence_repairs.sql"),
+    Migration(4, "notices, journal checkpoints, key-ordered journal tables", "0004_notices_and_checkpoints.sql"),
+)
+
+SCHEMA_VERSION = MIGRATIONS[-1].version
+"""The version that this package writes and reads."""
+
+
+def pending_migrations(user_version: int) -> tuple[Migration, ...]:
+    """Return the steps that lead from ``user_version`` to :data:`SCHEMA_VERSION`, in order."""
+    return tuple(step for step in MIGRATIONS if step.version > user_version)

@@ -1,0 +1,168 @@
+"""Journals: how far one was projected, and the rows of what came since.
+
+A checkpoint is the digest of the complete records that were projected. Where the same bytes still begin the file, only
+what follows them is parsed. Anything else makes the run be read whole, so the rows are always those of a rebuild.
+"""
+
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import NamedTuple
+
+from agent_workflow.evidence_schemas import Record
+from agent_workflow.index_store.projection import (
+    JOURNAL_TABLES,
+    TYPED_TABLES,
+    GenericColumns,
+    RecordKey,
+    Row,
+    TypedTable,
+    payload_columns,
+    schema_id_of,
+)
+from agent_workflow.index_store.records import ParsedRecord, RecordReader
+
+_BATCH_ROWS = 512
+
+
+class Checkpoint(NamedTuple):
+    """How much of a journal has been projected."""
+
+    complete_bytes: int
+    """Length of the projected prefix, which ends in a newline."""
+    record_count: int
+    prefix_sha256: str
+
+
+NOTHING = Checkpoint(0, 0, sha256().hexdigest())
+
+
+@dataclass
+class JournalProgress:
+    """What projecting a journal found.
+
+    Attributes:
+        checkpoint: the new checkpoint.
+        sha256: digest of the whole file as it was read, a torn tail included.
+        parsed: records parsed this time.
+        schema_ids: contract ids met this time.
+        torn_bytes: length of a last line without newline, which waits.
+    """
+
+    checkpoint: Checkpoint
+    sha256: str
+    torn_bytes: int
+    parsed: int = 0
+    schema_ids: set[str] = field(default_factory=set)
+
+
+RowWriter = Callable[[str, list[Row]], None]
+"""Takes the name of a journal table and rows for it."""
+
+
+def continues(data: bytes, checkpoint: Checkpoint) -> bool:
+    """Tell whether a journal's bytes still begin with what the checkpoint covers."""
+    size = checkpoint.complete_bytes
+    return len(data) >= size and sha256(memoryview(data)[:size]).hexdigest() == checkpoint.prefix_sha256
+
+
+@dataclass(frozen=True)
+class _ContractRows:
+    """How the records of one contract become rows."""
+
+    contract_id: str
+    generic: GenericColumns
+    typed: TypedTable | None
+
+
+class JournalProjector:
+    """Turns the records of journals into rows; keeps what it looked up per contract."""
+
+    def __init__(self, reader: RecordReader) -> None:
+        self._reader = reader
+        self._rows_of: dict[type[Record], _ContractRows] = {}
+
+    def project(self, session_id: str, path: str, data: bytes, since: Checkpoint, write: RowWriter) -> JournalProgress:
+        """Project the records behind a checkpoint.
+
+        Args:
+            session_id: the run.
+            path: the journal's path below the run directory.
+            data: its bytes, which begin with what ``since`` covers.
+            since: where to start; :data:`NOTHING` for the whole journal.
+            write: takes the rows in batches, in the order of the records.
+
+        Raises:
+            InvalidRecord, HistoricalArtifact: a complete record does not pass. Rows may have been written already.
+        """
+        end = data.rfind(b"\n") + 1
+        digest = sha256(memoryview(data)[:end])
+        progress = JournalProgress(Checkpoint(end, since.record_count, digest.hexdigest()), "", len(data) - end)
+        digest.update(memoryview(data)[end:])
+        progress.sha256 = digest.hexdigest()
+        whole = since.complete_bytes == 0 and end == len(data)
+        lines = io.BytesIO(data if whole else data[since.complete_bytes : end])
+        self._project_lines(session_id, path, lines, since.record_count, progress, write)
+        progress.checkpoint = progress.checkpoint._replace(record_count=since.record_count + progress.parsed)
+        return progress
+
+    def _project_lines(
+        self,
+        session_id: str,
+        path: str,
+        lines: Iterable[bytes],
+        before: int,
+        progress: JournalProgress,
+        write: RowWriter,
+    ) -> None:
+        events: list[Row] = []
+        typed: dict[str, list[Row]] = {table: [] for table in JOURNAL_TABLES[1:]}
+        quick, rows_of = self._reader.quick_parser(path), self._rows_of
+        sequence = before
+        for sequence, line in enumerate(lines, before + 1):
+            raw = line[:-1]
+            key = (session_id, path, sequence)
+            digest = sha256(raw).hexdigest()
+            model = quick(raw)
+            if model is None:
+                record = self._reader.parse(raw, path, sequence)
+                model = record.model
+                if model is None:
+                    events.append(_payload_row(record, key, digest, progress))
+                    if len(events) >= _BATCH_ROWS:
+                        _flush(events, typed, write)
+                    continue
+            rows = rows_of.get(type(model)) or self._look_up(model)
+            progress.schema_ids.add(rows.contract_id)
+            events.append((*key, rows.contract_id, *rows.generic.read(model, path, sequence), digest))
+            if rows.typed is not None:
+                typed[rows.typed.name].append((*key, *rows.typed.columns(model), digest))
+            if len(events) >= _BATCH_ROWS:
+                _flush(events, typed, write)
+        progress.parsed = sequence - before
+        _flush(events, typed, write)
+
+    def _look_up(self, model: Record) -> _ContractRows:
+        contract_id: str = model.__dict__["schema_"]
+        kind = type(model)
+        rows = _ContractRows(contract_id, GenericColumns.of_model(kind), TYPED_TABLES.get(kind))
+        self._rows_of[kind] = rows
+        return rows
+
+
+def _flush(events: list[Row], typed: dict[str, list[Row]], write: RowWriter) -> None:
+    if events:
+        write(JOURNAL_TABLES[0], events)
+        events.clear()
+    for table, rows in typed.items():
+        if rows:
+            write(table, rows)
+            rows.clear()
+
+
+def _payload_row(record: ParsedRecord, key: RecordKey, digest: str, progress: JournalProgress) -> Row:
+    schema_id = schema_id_of(record)
+    if schema_id is not None:
+        progress.schema_ids.add(schema_id)
+    return (*key, schema_id, *payload_columns(record), digest)

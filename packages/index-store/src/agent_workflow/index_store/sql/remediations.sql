@@ -1,0 +1,24 @@
+SELECT
+    session_id, row.recorded_at, row.rule_id, row.action, row.outcome, row.incident_id, row.event_id, row.reason_sha256,
+    (
+        SELECT incident_events.category FROM incident_events
+        WHERE incident_events.session_id = row.session_id AND incident_events.incident_id = row.incident_id
+        LIMIT 1
+    ) AS category,
+    runs.executor, runs.model, runs.pack_id,
+    runs.storage_class, runs.source_dir, row.relative_path, row.source_sequence, row.record_sha256, runs.indexed_at
+FROM remediation_events AS row
+JOIN runs USING (session_id)
+WHERE (:session IS NULL OR session_id = :session)
+  AND (:category IS NULL OR EXISTS (
+      SELECT 1 FROM incident_events
+      WHERE incident_events.session_id = row.session_id AND incident_events.incident_id = row.incident_id
+        AND incident_events.category = :category
+  ))
+  AND (:executor IS NULL OR runs.executor = :executor)
+  AND (:model IS NULL OR runs.model = :model)
+  AND (:pack IS NULL OR runs.pack_id = :pack)
+  AND (:since IS NULL OR unixepoch(row.recorded_at, 'subsec') >= :since)
+  AND (:until IS NULL OR unixepoch(row.recorded_at, 'subsec') <= :until)
+ORDER BY unixepoch(row.recorded_at, 'subsec') DESC, session_id, row.relative_path, row.source_sequence DESC
+LIMIT :limit

@@ -1,0 +1,158 @@
+"""Verification: is the database whole, does it still equal its sources, and is one run reviewed evidence."""
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import apsw
+
+from agent_workflow.index_schema import SCHEMA_VERSION
+from agent_workflow.index_store import database
+from agent_workflow.index_store.database import locate_index, open_for_reading
+from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run, scan_run
+from agent_workflow.index_store.errors import EvidenceError, MissingDatabase
+from agent_workflow.index_store.reading import digest_file
+from agent_workflow.index_store.reports import SourceMismatch, Value, VerificationReport
+from agent_workflow.index_store.review import review_run
+from agent_workflow.index_store.sealing import check_seal
+from agent_workflow.index_store.state_root import STORAGE_DIRECTORIES, StateRoot, open_state_root
+
+Progress = Callable[[int, int], None]
+
+
+def _no_progress(done: int, total: int) -> None:
+    """Show nothing."""
+
+
+def verify(
+    state_root: Path, *, full: bool = False, review: str | None = None, progress: Progress = _no_progress
+) -> VerificationReport:
+    """Check the database, and on request its sources or one run's review.
+
+    Args:
+        state_root: the root.
+        full: hash every source, and every sealed artifact, again.
+        review: a session id to judge as well.
+        progress: called after every run that was hashed.
+
+    Raises:
+        MissingDatabase, DamagedDatabase, UnsafePath, ForeignDatabase, NewerDatabase: as named.
+        UnknownRun: there is no run called ``review``.
+    """
+    with ExitStack() as stack:
+        root = stack.enter_context(open_state_root(state_root))
+        location = None if root is None else stack.enter_context(locate_index(root, create=False))
+        if root is None or location is None:
+            raise MissingDatabase(
+                f"there is no index in {state_root} yet", path=str(state_root), hint="agent-workflow index sync"
+            )
+        connection = open_for_reading(location)
+        stack.callback(connection.close)
+        try:
+            integrity = tuple(str(row[0]) for row in connection.execute("PRAGMA integrity_check"))
+            foreign = tuple(_foreign_key_errors(connection))
+            mismatches = tuple(_compare_sources(root, connection, progress)) if full else ()
+            historical = tuple(str(row[0]) for row in connection.execute(_HISTORICAL))
+        except apsw.Error as error:
+            raise database.explain(location, error) from error
+        return VerificationReport(
+            database=str(location.database),
+            schema_version=int(connection.pragma("user_version")),
+            expected_schema_version=SCHEMA_VERSION,
+            integrity_check=integrity,
+            foreign_key_errors=foreign,
+            full=full,
+            source_mismatches=mismatches,
+            historical_artifacts=historical,
+            review=None if review is None else review_run(root, _storage(root, stack), review),
+        )
+
+
+_HISTORICAL = "SELECT session_id FROM index_errors WHERE category = 'historical_artifact' ORDER BY session_id"
+
+
+def _storage(root: StateRoot, stack: ExitStack) -> Storage:
+    return {name: stack.enter_context(root.directory(directory)) for name, directory in STORAGE_DIRECTORIES.items()}
+
+
+def _foreign_key_errors(connection: apsw.Connection) -> list[Mapping[str, Value]]:
+    names = ("table", "rowid", "parent", "foreign_key")
+    return [dict(zip(names, row, strict=True)) for row in connection.execute("PRAGMA foreign_key_check").fetchall()]
+
+
+def _compare_sources(root: StateRoot, connection: apsw.Connection, progress: Progress) -> list[SourceMismatch]:
+    """Hash every source of every run and compare it with what was indexed."""
+    known = {
+        str(session_id): (str(state), bool(complete), str(storage_class))
+        for session_id, state, complete, storage_class in connection.execute(
+            "SELECT session_id, index_state, evidence_complete, storage_class FROM runs"
+        ).fetchall()
+    }
+    found: list[SourceMismatch] = []
+    with ExitStack() as stack:
+        storage = _storage(root, stack)
+        discovery = discover(root)
+        for done, candidate in enumerate(discovery.runs, 1):
+            before = known.pop(candidate.session_id, None)
+            if before is None:
+                found.append(SourceMismatch(candidate.session_id, ".", "unindexed", "the run is not in the index"))
+            else:
+                indexed = Candidate(candidate.session_id, "archive" if before[2] == "archive" else "active")
+                found.extend(_compare_run(indexed, storage, connection, state=before[0], complete=before[1]))
+            progress(done, len(discovery.runs))
+    gone = "the run is in the index, and its directory is gone"
+    found.extend(SourceMismatch(session_id, ".", "missing", gone) for session_id in sorted(known))
+    return found
+
+
+def _compare_run(
+    candidate: Candidate, storage: Storage, connection: apsw.Connection, *, state: str, complete: bool
+) -> list[SourceMismatch]:
+    descriptor = storage[candidate.storage_class]
+    session_id = candidate.session_id
+    if descriptor is None:
+        return [SourceMismatch(session_id, ".", "missing", "the run's directory is gone")]
+    if state != "current":
+        return []  # an error is no claim about content; it is reported as an error
+    indexed = {
+        str(path): str(sha256)
+        for path, sha256 in connection.execute(
+            "SELECT relative_path, sha256 FROM source_files WHERE session_id = ?", (session_id,)
+        ).fetchall()
+    }
+    try:
+        scan = scan_run(candidate, descriptor)
+        directory = open_run(candidate, descriptor)
+    except OSError as error:
+        return [SourceMismatch(session_id, ".", "unreadable", f"the run cannot be opened: {error.strerror}")]
+    try:
+        found = [SourceMismatch(session_id, fault.path, "unreadable", fault.reason) for fault in scan.faults]
+        found.extend(_compare_digests(session_id, directory, indexed))
+        present = {source.path for source in scan.sources}
+        found.extend(
+            SourceMismatch(session_id, path, "unindexed", "the source is not in the index")
+            for path in sorted(present - indexed.keys())
+        )
+        if complete:
+            # The artifacts that are no sources, which only the receipt speaks of.
+            seal = check_seal(candidate, descriptor)
+            if seal.error is not None and seal.error.source_path not in {mismatch.path for mismatch in found}:
+                found.append(SourceMismatch(session_id, seal.error.source_path, "mismatch", seal.error.detail))
+    finally:
+        os.close(directory)
+    return found
+
+
+def _compare_digests(session_id: str, directory: int, indexed: Mapping[str, str]) -> list[SourceMismatch]:
+    found = []
+    for path, sha256 in sorted(indexed.items()):
+        try:
+            if digest_file(directory, path).sha256 != sha256:
+                detail = "its content is not what was indexed"
+                found.append(SourceMismatch(session_id, path, "mismatch", detail))
+        except FileNotFoundError:
+            found.append(SourceMismatch(session_id, path, "missing", "it was indexed, and is gone"))
+        except EvidenceError as error:
+            found.append(SourceMismatch(session_id, path, "unreadable", error.detail))
+    return found
