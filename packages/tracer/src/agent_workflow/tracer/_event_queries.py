@@ -69,7 +69,7 @@ def next_span(source: TraceSource, adw_id: str, cursor: Cursor, wanted: EventFil
     if not source.columns("events"):
         return EventSpan([], 0, "", False, source.generation(), False)
     generation = source.generation()
-    reset = _is_void(source, cursor, generation)
+    reset = is_void(source, cursor, generation)
     after, anchor = (0, "") if reset else (cursor.after, cursor.anchor)
     limit = max(1, min(limit, MAX_EVENTS))
     statement = (
@@ -147,7 +147,7 @@ def one_event(source: TraceSource, adw_id: str, event_id: str) -> Row:
     raise NoSuchRecord(f"no event {event_id} in session {adw_id}", path=source.path)
 
 
-def _is_void(source: TraceSource, cursor: Cursor, generation: str) -> bool:
+def is_void(source: TraceSource, cursor: Cursor, generation: str) -> bool:
     """Tell whether a cursor was made for other rowids than those of now."""
     if cursor.generation and cursor.generation != generation:
         return True

@@ -25,6 +25,7 @@ from agent_workflow.tracer._raw_files import (
     read_range,
     segments,
 )
+from agent_workflow.tracer._reconciliation import reconcile
 from agent_workflow.tracer._session_list import (
     SORTS,
     Facets,
@@ -46,12 +47,14 @@ from agent_workflow.tracer._session_parts import (
     processes,
     usage_read_and_written,
 )
-from agent_workflow.tracer._source import FileIdentity, NoSuchRecord, Row, TraceSource
+from agent_workflow.tracer._source import FileIdentity, NoSuchRecord, Row, TraceSource, folded
+from agent_workflow.tracer._timeline import MAX_TIMELINE, timeline
 
 __all__ = [
     "CUT_CHARACTERS",
     "MAX_EVENTS",
     "MAX_RANGE",
+    "MAX_TIMELINE",
     "SORTS",
     "Cursor",
     "EventFilter",
@@ -80,6 +83,7 @@ __all__ = [
     "envelopes",
     "facets",
     "failure",
+    "folded",
     "gate_results",
     "judged",
     "list_files",
@@ -96,10 +100,12 @@ __all__ = [
     "prompts_of_send",
     "read_range",
     "read_span",
+    "reconcile",
     "running_rows",
     "segments",
     "sends",
     "session_row",
+    "timeline",
     "usage_read_and_written",
     "weigh",
 ]

@@ -11,14 +11,16 @@ from starlette.types import ASGIApp
 from agent_workflow.index_store import default_state_root
 from agent_workflow.visualizer._archive_flags import ArchiveFlags, default_flags_path
 from agent_workflow.visualizer._errors import UnknownThing, install
-from agent_workflow.visualizer._fleet import Fleet
+from agent_workflow.visualizer._fleet_routes import fleet_router
 from agent_workflow.visualizer._guard import Door, Guard
+from agent_workflow.visualizer._index_reading import Index
 from agent_workflow.visualizer._page import page_file
 from agent_workflow.visualizer._project_routes import project_router, root_router
 from agent_workflow.visualizer._projects import Projects
 from agent_workflow.visualizer._record_routes import event_router, file_router, record_router
 from agent_workflow.visualizer._requests import Served, named_database, the_only_database
 from agent_workflow.visualizer._session_routes import session_router
+from agent_workflow.visualizer._sum_routes import sum_router
 
 _VERSION = "1"
 
@@ -58,11 +60,12 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.served = Served(
-        projects, ArchiveFlags(flags or default_flags_path()), Fleet(state_root or default_state_root(os.environ))
+        projects, ArchiveFlags(flags or default_flags_path()), Index(state_root or default_state_root(os.environ))
     )
     app.include_router(root_router(), prefix="/api")
+    app.include_router(fleet_router(), prefix="/api/fleet")
     for prefix, find in (("/api", the_only_database), ("/api/projects/{project}", named_database)):
-        for make in (project_router, session_router, event_router, record_router, file_router):
+        for make in (project_router, session_router, event_router, sum_router, record_router, file_router):
             app.include_router(make(find), prefix=prefix)
     app.add_api_route("/{path:path}", _page, methods=["GET"], include_in_schema=False)
     install(app)

@@ -30,7 +30,7 @@ from agent_workflow.tracer.viewing import (
 )
 from agent_workflow.visualizer._database import Database
 from agent_workflow.visualizer._replies import is_known, reply, tag, unchanged
-from agent_workflow.visualizer._requests import ERRORS, UNCHANGED, AdwId, AgentName, Finder, RecordId, words
+from agent_workflow.visualizer._requests import ERRORS, UNCHANGED, AdwId, AgentName, Finder, RecordId, polled, words
 from agent_workflow.visualizer._trace_models import (
     EnvelopeRow,
     EventPage,
@@ -114,7 +114,7 @@ def record_router(find: Finder) -> APIRouter:
     @router.get("/sessions/{adw_id}/envelopes", response_model=list[EnvelopeRow], responses=ERRORS | UNCHANGED)
     def list_of_envelopes(request: Request, database: Found, adw_id: AdwId, phase: Word = None) -> Response:
         """Return what the agents handed over, oldest first, large payloads cut."""
-        return _polled(request, database, lambda source: envelopes(source, adw_id, phase or None))
+        return polled(request, database, lambda source: envelopes(source, adw_id, phase or None))
 
     @router.get("/sessions/{adw_id}/envelopes/{envelope_id}", response_model=EnvelopeRow, responses=ERRORS)
     def envelope_in_full(database: Found, adw_id: AdwId, envelope_id: RecordId) -> Response:
@@ -124,7 +124,7 @@ def record_router(find: Finder) -> APIRouter:
     @router.get("/sessions/{adw_id}/gates", response_model=list[GateRow], responses=ERRORS | UNCHANGED)
     def list_of_gates(request: Request, database: Found, adw_id: AdwId, phase: Word = None) -> Response:
         """Return what the gates found, oldest first."""
-        return _polled(request, database, lambda source: gate_results(source, adw_id, phase or None))
+        return polled(request, database, lambda source: gate_results(source, adw_id, phase or None))
 
     @router.get("/sessions/{adw_id}/processes", response_model=list[ProcessRow], responses=ERRORS)
     def list_of_processes(database: Found, adw_id: AdwId) -> Response:
@@ -133,13 +133,6 @@ def record_router(find: Finder) -> APIRouter:
         return reply([{**one.row(), "state": "ended" if one.ended_at else judged(one).state} for one in found])
 
     return router
-
-
-def _polled(request: Request, database: Database, ask: Any) -> Response:  # noqa: ANN401 - a function of the source
-    etag = tag(request.url.path, request.url.query, database.version())
-    if is_known(request, etag):
-        return unchanged(etag)
-    return reply(database.read(ask), etag)
 
 
 def file_router(find: Finder) -> APIRouter:

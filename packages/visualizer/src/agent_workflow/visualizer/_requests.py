@@ -5,13 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, Path, Request
+from fastapi import Path, Request, Response
 
+from agent_workflow.tracer.viewing import TraceSource
 from agent_workflow.visualizer._archive_flags import ArchiveFlags
 from agent_workflow.visualizer._database import Database
 from agent_workflow.visualizer._errors import MalformedRequest
-from agent_workflow.visualizer._fleet import Fleet
+from agent_workflow.visualizer._index_reading import Index
 from agent_workflow.visualizer._projects import Projects
+from agent_workflow.visualizer._replies import is_known, reply, tag, unchanged
 from agent_workflow.visualizer._trace_models import ErrorReply
 
 _ID: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$"
@@ -37,12 +39,12 @@ class Served:
     Attributes:
         projects: the trace databases.
         flags: archive flags of foreign databases.
-        fleet: the evidence index.
+        index: the evidence index.
     """
 
     projects: Projects
     flags: ArchiveFlags
-    fleet: Fleet
+    index: Index
 
 
 def served(request: Request) -> Served:
@@ -63,7 +65,12 @@ async def named_database(request: Request, project: ProjectName) -> Database:
 
 
 Finder = Callable[..., Any]
-Source = Annotated[Database, Depends(the_only_database)]
+
+
+def polled(request: Request, database: Database, ask: Callable[[TraceSource], Any]) -> Response:
+    """Answer a poll; 304 while nobody has written to the database."""
+    etag = tag(request.url.path, request.url.query, database.version())
+    return unchanged(etag) if is_known(request, etag) else reply(database.read(ask), etag)
 
 
 def words(given: str | None) -> tuple[str, ...]:
