@@ -13,7 +13,7 @@ import { Trace } from "./trace/trace.js";
 import { Fleet } from "./fleet/fleet.js";
 import { useProjects } from "./core/projects.js";
 
-const THEMES = { system: "◑ system", light: "○ light", dark: "● dark" };
+const THEMES = { system: "◑", light: "○", dark: "●" };
 
 export function Shell() {
   const route = useRoute();
@@ -64,7 +64,7 @@ export function Shell() {
   return html`<div class="shell">
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
     <header class="topbar">
-      <a class="brand" href=${address(scope([]))}>agent-workflow<span></span></a>
+      <a class="brand" href=${address(scope([]))}>agent-workflow</a>
       <nav aria-label="Screens"><ul>
         <li><a href=${address(scope([]))} aria-current=${screen === "sessions" ? "page" : screen === "trace" ? "true" : undefined}>Sessions</a></li>
         <li><a href=${address(["fleet"])} aria-current=${screen === "fleet" ? "page" : undefined}>Fleet</a></li>
@@ -74,8 +74,8 @@ export function Shell() {
           ${projects.map((one) => html`<option key=${one.name} value=${one.name}>${one.name}${one.available === false ? " (unavailable)" : ""}</option>`)}
         </select></label>`}
       <div class="right">
-        <span class=${`pulse ${away.state === "away" ? "away" : moving ? "live" : ""}`}>${away.state === "away" ? "no answer" : moving ? "live" : "up to date"}</span>
-        <button type="button" onClick=${nextTheme} title="theme: system, light, dark (t)" aria-label=${`theme: ${choice}`}>${THEMES[choice]}</button>
+        <span class=${`pulse ${away.state === "away" ? "away" : moving ? "live" : ""}`}><span>${away.state === "away" ? "no answer" : moving ? "live" : "up to date"}</span></span>
+        <button type="button" onClick=${nextTheme} title="theme: system, light, dark (t)" aria-label=${`theme: ${choice}`}><span aria-hidden="true">${THEMES[choice]}</span><span class="theme-word"> ${choice}</span></button>
         <button type="button" onClick=${() => setHelp(true)} title="keys and marks (?)" aria-label="help">?</button>
       </div>
     </header>

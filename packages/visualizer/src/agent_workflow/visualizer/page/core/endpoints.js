@@ -1,6 +1,7 @@
 /** Every route the page asks, and the small steps from what it answers to what the screens show. `docs/api.md` has the shapes. */
 import { ask, getJson, postJson } from "./api.js";
 import { moment } from "./format.js";
+import { explainError } from "../trace/cause.js";
 
 const base = (project) => (project ? `api/projects/${encodeURIComponent(project)}` : "api");
 const ofSession = (project, adwId) => `${base(project)}/sessions/${encodeURIComponent(adwId)}`;
@@ -63,11 +64,12 @@ function dressed(session) {
   const none = !session.total_tokens && !session.total_cost;
   // Tokens without a price are tokens whose price nobody knew.
   const cost = session.total_cost > 0 ? session.total_cost : none ? 0 : null;
+  const said = session.failure?.text ?? (session.status === session.shown_status ? "" : session.shown_because);
   return {
     ...session,
     cost,
     cost_note: cost == null ? "tokens were used, but no price was recorded" : undefined,
-    reason: session.failure?.text ?? (["fail", "lost", "stalled", "waiting"].includes(session.shown_status) ? session.shown_because : ""),
+    reason: explainError(said) || said,
     because: session.shown_because,
     markers: (session.marks ?? []).filter(([offset]) => offset != null).map(([offset, type, phase, ok]) => ({ at: began + offset, type, lane: owners.get(phase) ?? "session", ok })),
   };

@@ -19,8 +19,7 @@ export function Gates({ gates }) {
     const bad = (list ?? []).filter((one) => one?.ok === false).length;
     const said = list == null ? "no evidence recorded" : list.length === 0 ? "inspected nothing" : bad ? `${bad} of ${plural(list.length, "item")} not good` : `${plural(list.length, "item")} checked`;
     return html`<li key=${gate.id}><details class="gate" open=${gate.outcome !== "passed" || list == null || list.length === 0}>
-      <summary><span class=${`status tone-${tone}`}><span class="glyph" aria-hidden="true">${glyph}</span>${word}</span> <strong>${visible(gate.gate)}</strong>
-        <span class="soft small">attempt ${gate.attempt ?? "?"} · ${said} · <${Time} at=${gate.created_at} form="clock" /></span></summary>
+      <summary><span class=${`status tone-${tone}`}><span class="glyph" aria-hidden="true">${glyph}</span>${word}</span>${" "}<strong>${visible(gate.gate)}</strong>${" "}<span class="soft small">attempt ${gate.attempt ?? "?"} · ${said} · <${Time} at=${gate.created_at} form="clock" /></span></summary>
       <${Checks} checks=${list} violations=${parsed(gate.violations_json) ?? []} passed=${gate.outcome === "passed"} />
     </details></li>`;
   })}</ol>`;

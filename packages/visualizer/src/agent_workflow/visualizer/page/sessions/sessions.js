@@ -21,7 +21,7 @@ const FILTERS = ["q", "status", "workflow", "archived"];
 export function Sessions({ project, route, scope }) {
   const filters = useMemo(() => Object.fromEntries(FILTERS.map((name) => [name, route.query.get(name) ?? ""])), [route]);
   const narrow = useMedia("(max-width: 760px)");
-  const rowHeight = rem(narrow ? 9.5 : 3.25);
+  const rowHeight = rem(narrow ? 8.75 : 2.875);
   const { rows, total, extra, fault, onRange, refresh, stale } = useSessionWindow(project, filters);
   const known = rows.filter(Boolean);
   const moving = known.some((row) => MOVING.has(row.shown_status));
@@ -101,7 +101,7 @@ export function Sessions({ project, route, scope }) {
       <${Digest} extra=${extra} rows=${known} since=${since} now=${now} onSeen=${() => { markAllSeen(); setSince(Date.now()); }} />
     </div>
     <div class="toolbar" role="search" aria-label="Filter the sessions">
-      <input type="search" data-filter placeholder="Search request, workflow, id …   /" aria-label="Search sessions" value=${filters.q} onInput=${(event) => typed(event.currentTarget.value)} />
+      <input type="search" data-filter placeholder="Search  ( / )" title="in request, workflow, id, engineer and errors" aria-label="Search sessions" value=${filters.q} onInput=${(event) => typed(event.currentTarget.value)} />
       <select aria-label="Status" value=${filters.status} onChange=${(event) => setQuery({ status: event.currentTarget.value }, { replace: false })}>
         <option value="">any status</option>${statuses(extra).map(([word, number]) => html`<option value=${word}>${visible(word)}${number == null ? "" : ` (${count(number)})`}</option>`)}
       </select>
@@ -116,7 +116,7 @@ export function Sessions({ project, route, scope }) {
     ${total === 0 && !fault && !stale && html`<${Nothing} filtered=${filtered} archived=${filters.archived === "1"} />`}
     ${total == null && !fault && html`<p class="empty">Reading the sessions …</p>`}
     ${total > 0 && html`<div class=${`session-table${narrow ? " cards" : ""}`} role="table" aria-label="Sessions, newest first" aria-rowcount=${total + 1}>
-      <div role="rowgroup" class=${narrow ? "sr" : ""}><div class="session-row session-head" role="row" aria-rowindex="1">
+      <div role="rowgroup" class=${narrow ? "sr" : "session-heads"}><div class="session-row session-head" role="row" aria-rowindex="1">
         ${["Status", "Request", "Agents", "Phases", "Cost", "Tokens", "Runtime", "Started", "Action"].map((name, index) => html`<span role="columnheader" class=${["c-status", "c-what", "c-agents", "c-phases", "c-cost num", "c-tokens num", "c-runtime num", "c-started num", "c-action"][index]}>${name === "Action" ? html`<span class="sr">${name}</span>` : name}</span>`)}
       </div></div>
       <${VirtualList} page count=${total} rowHeight=${rowHeight} keyOf=${keyOf} indexOf=${indexOf} onRange=${onRange} handle=${list}

@@ -10,9 +10,9 @@ const BLOCK_WIDTH = 16;
 /**
  * @typedef {{from: number, to: number, x: number, width: number, kind: "busy"|"still"|"gap"}} Stretch
  * @param {{start: number, end: number}[]} spans what was going on: the phases
- * @param {{width: number, from: number, to: number, collapse: boolean}} options
+ * @param {{width: number, from: number, to: number, collapse: boolean, least?: number, gap?: number}} options `least`: pixels of the shortest phase
  */
-export function bendAxis(spans, { width, from, to, collapse }) {
+export function bendAxis(spans, { width, from, to, collapse, least = BLOCK_WIDTH, gap = GAP_WIDTH }) {
   const edges = new Set([from, to]);
   for (const span of spans) edges.add(clamp(span.start, from, to)).add(clamp(span.end, from, to));
   const times = [...edges].sort((a, b) => a - b);
@@ -31,11 +31,11 @@ export function bendAxis(spans, { width, from, to, collapse }) {
     const idle = !piece.busy && piece.to - piece.from >= longEnough;
     piece.kind = piece.busy ? "busy" : idle ? "gap" : "still";
   }
-  return placed(pieces, width, collapse);
+  return placed(pieces, width, collapse, { busy: least, gap, still: 0 });
 }
 
-function placed(pieces, width, collapse) {
-  const least = (piece) => (piece.kind === "busy" ? BLOCK_WIDTH : piece.kind === "gap" ? GAP_WIDTH : 0);
+function placed(pieces, width, collapse, smallest) {
+  const least = (piece) => smallest[piece.kind];
   const fixed = (piece) => piece.kind === "gap" && collapse;
   const leastOfAll = pieces.reduce((sum, piece) => sum + least(piece), 0);
   const total = Math.max(width, leastOfAll);

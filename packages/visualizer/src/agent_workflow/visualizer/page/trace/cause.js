@@ -55,7 +55,7 @@ function failed(session, phases, gates, events) {
   if (failedPhases.length > 1) lines.push(`${plural(failedPhases.length, "phase")} failed; this is the last one.`);
   return {
     tone: "bad",
-    headline: `Phase ${phase.name} failed: ${oneLine((phase.error ?? "").split("\n")[0], 400) || "no reason was recorded"}`,
+    headline: `Phase ${phase.name} failed: ${oneLine((phase.error ?? "").split("\n")[0], 400).replace(/:$/, "") || "no reason was recorded"}`,
     lines,
     phase: phase.phase_id,
     event: error?.id ?? null,

@@ -16,7 +16,7 @@ export function EventList({ trace, handle, showLog, onShowLog, follow, onFollow,
   const find = route.query.get("find") ?? "";
   const inPhase = route.query.get("in") ?? "";
   const narrow = useMedia("(max-width: 760px)");
-  const rowHeight = rem(narrow ? 3 : 1.75);
+  const rowHeight = rem(narrow ? 2.75 : 1.625);
   const from = moment(session.started_at) ?? 0;
   const shown = useMemo(() => {
     const passes = (KINDS.find(([name]) => name === kind) ?? KINDS[0])[2];
@@ -46,11 +46,11 @@ export function EventList({ trace, handle, showLog, onShowLog, follow, onFollow,
   const names = useMemo(() => new Map(phases.map((phase) => [phase.phase_id, phase])), [phases]);
   const keyOf = (index) => shown[index]?.id;
   const indexOf = useCallback((key) => places.get(key) ?? 0, [places]);
-  const height = Math.min(shown.length * rowHeight + 2, rem(34));
+  const height = Math.min(shown.length * rowHeight + 2, rem(30));
   return html`<section class="events-section" aria-label="Events">
     <div class="toolbar">
       <h2>Events</h2>
-      <input type="search" data-filter placeholder="Filter events …   /" aria-label="Filter events" value=${find} onInput=${(event) => { const text = event.currentTarget.value; clearTimeout(typing); typing = setTimeout(() => setQuery({ find: text }), 150); }} />
+      <input type="search" data-filter placeholder="Filter  ( / )" aria-label="Filter events" value=${find} onInput=${(event) => { const text = event.currentTarget.value; clearTimeout(typing); typing = setTimeout(() => setQuery({ find: text }), 150); }} />
       <select aria-label="Kind of event" value=${kind} onChange=${(event) => setQuery({ kind: event.currentTarget.value })}>${KINDS.map(([name, label]) => html`<option value=${name}>${label}${name === "problems" ? ` (${log?.problems.length ?? 0})` : ""}</option>`)}</select>
       <select aria-label="Phase" value=${inPhase} onChange=${(event) => setQuery({ in: event.currentTarget.value })}><option value="">every phase</option>${phases.map((phase) => html`<option value=${phase.phase_id}>${phase.seq} ${oneLine(phase.name, 30)}</option>`)}</select>
       <label class="check"><input type="checkbox" checked=${showLog} onChange=${onShowLog} /> log${hidden ? html` <span class="soft small num">(${count(hidden)} hidden)</span>` : ""}</label>

@@ -14,7 +14,7 @@ export function Lanes({ trace, now, collapse, onCollapse, selectedPhase, selecte
   const width = useWidth(frame, 640);
   const { session, phases, agents, log } = trace;
   const model = useMemo(
-    () => drawn({ session, phases, agents, log, now, width: Math.max(240, width - 4), collapse }),
+    () => drawn({ session, phases, agents, log, now, width: Math.max(200, width - 16), collapse }),
     [session, phases, agents, log, trace.version, now, width, collapse],
   );
   const { axis, lanes, newest, extent } = model;

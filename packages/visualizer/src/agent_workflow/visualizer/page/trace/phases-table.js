@@ -1,58 +1,72 @@
 /** The phases as a table: what each did, how long it took, what it cost; the last line adds up. */
 import { html } from "../core/html.js";
-import { count, exactMoney, moment, percent } from "../core/format.js";
+import { count, duration, exactMoney, moment, percent } from "../core/format.js";
 import { oneLine, visible } from "../core/text.js";
 import { StatusMark } from "../parts/status-mark.js";
-import { Span } from "../parts/values.js";
+
+const dash = () => html`<span class="soft">–</span>`;
 
 export function PhasesTable({ trace, spend, selected, addressOfPhase, now, moving }) {
   const { phases, session, log } = trace;
   if (phases.length === 0) return html`<section class="phases-section"><h2>Phases</h2><p class="soft">No phase has started${moving ? " yet" : ""}.</p></section>`;
   const costs = new Map(spend.rows.map((row) => [row.phase.phase_id, row]));
   const calls = callsByPhase(log);
-  const total = spend.total;
   const anyAgent = spend.rows.length > 0;
-  const loose = session.cost != null && total.total_cost != null ? session.cost - total.total_cost : 0;
   return html`<section class="phases-section" aria-label="Phases and cost"><h2>Phases${anyAgent ? " and cost" : ""}</h2>
     <div class="scrolls" tabindex="0" role="group" aria-label="Phases and cost, scrollable"><table class="phases">
       <thead><tr>
-        <th scope="col" class="num">#</th><th scope="col">status</th><th scope="col">phase</th><th scope="col">by</th><th scope="col" class="num">took</th>
-        <th scope="col" class="num" title="repeats that were needed, of those allowed">retries</th><th scope="col" class="num">tool calls</th>
-        ${anyAgent && html`<th scope="col" class="num">input</th><th scope="col" class="num">output</th><th scope="col" class="num">cache</th><th scope="col" class="num">tokens</th><th scope="col" class="num">cost</th><th scope="col" class="num">share</th>`}
+        <th scope="col" class="num c-less">#</th><th scope="col">status</th><th scope="col">phase</th><th scope="col" class="c-less">by</th><th scope="col" class="num">took</th>
+        <th scope="col" class="num c-less" title="repeats that were needed, of those allowed">retries</th><th scope="col" class="num c-less">tool calls</th>
+        ${anyAgent && html`<th scope="col" class="num c-part">input</th><th scope="col" class="num c-part">output</th><th scope="col" class="num c-part">cache</th><th scope="col" class="num c-less">tokens</th><th scope="col" class="num">cost</th><th scope="col" class="num c-less">share</th>`}
       </tr></thead>
-      <tbody>${phases.map((phase) => {
-        const row = costs.get(phase.phase_id);
-        const call = calls.get(phase.phase_id) ?? { all: 0, bad: 0 };
-        const dead = session.shown_status === "lost" && phase.status === "running";
-        const start = moment(phase.started_at);
-        const end = moment(phase.ended_at) ?? (dead ? moment(session.last_event_at) : moving ? now : null);
-        return html`<tr key=${phase.phase_id} class=${phase.phase_id === selected ? "picked" : ""}>
-          <td class="num soft">${phase.seq}</td>
-          <td><${StatusMark} word=${dead ? "lost" : phase.status} /></td>
-          <td class="phase-name"><a href=${addressOfPhase(phase.phase_id)}>${visible(phase.name)}</a>
-            ${phase.error ? html`<div class="small tone-bad wrap">${oneLine(phase.error, 240)}</div>` : html`<div class="small soft wrap">${oneLine(phase.description, 160)}</div>`}</td>
-          <td>${visible(phase.owner)}<div class="small soft">${visible(phase.kind)}</div></td>
-          <td class="num">${phase.started_at ? html`<${Span} ms=${end != null && start != null ? end - start : null} />` : html`<span class="soft">not started</span>`}</td>
-          <td class="num">${phase.retries ? `${phase.attempt ?? 0} of ${phase.retries}` : html`<span class="soft">–</span>`}</td>
-          <td class="num">${call.all ? count(call.all) : html`<span class="soft">–</span>`}${call.bad > 0 && html`<div class="small tone-bad">${count(call.bad)} failed</div>`}</td>
-          ${anyAgent && (row ? costCells(row, total, phase, moving) : html`<td class="num soft" colspan="6"><span class="sr">no agent</span></td>`)}
-        </tr>`;
-      })}</tbody>
-      ${anyAgent && html`<tfoot><tr><th scope="row" colspan="7">sum of the phases</th>
-        <td class="num">${count(total.input_tokens)}</td><td class="num">${count(total.output_tokens)}${reasoning(total)}</td><td class="num">${count(plus(total.cache_read_tokens, total.cache_write_tokens))}</td>
-        <td class="num">${count(total.total_tokens)}</td><td class="num">${exactMoney(total.total_cost)}</td><td></td></tr>
-        ${Math.abs(loose) > 0.000001 && html`<tr><th scope="row" colspan="11" class="soft">the session says</th><td class="num">${exactMoney(session.cost)}</td><td></td></tr>`}
-      </tfoot>`}
+      <tbody>${phases.map((phase) => html`<${PhaseRow} key=${phase.phase_id} phase=${phase} session=${session} row=${costs.get(phase.phase_id)} call=${calls.get(phase.phase_id)} total=${spend.total} anyAgent=${anyAgent} picked=${phase.phase_id === selected} target=${addressOfPhase(phase.phase_id)} moving=${moving} now=${now} />`)}</tbody>
+      ${anyAgent && html`<${Sums} session=${session} spend=${spend} />`}
     </table></div></section>`;
 }
 
-function costCells(row, total, phase, moving) {
-  if (!row.ended) return html`<td class="num soft" colspan="6">${phase.status === "running" && moving ? "known when the agent ends" : html`<span class="unknown">no agent_end was recorded: unknown</span>`}</td>`;
+function PhaseRow({ phase, session, row, call, total, anyAgent, picked, target, moving, now }) {
+  const dead = session.shown_status === "lost" && phase.status === "running";
+  const start = moment(phase.started_at);
+  const end = moment(phase.ended_at) ?? (dead ? moment(session.last_event_at) : moving ? now : null);
+  return html`<tr class=${picked ? "picked" : ""}>
+    <td class="num soft c-less">${phase.seq}</td>
+    <td><${StatusMark} word=${dead ? "lost" : phase.status} /></td>
+    <td class="phase-name"><a href=${target}>${visible(phase.name)}</a><div class="small soft wide-only">${visible(phase.owner)}${call?.bad ? html` · <span class="tone-bad">${count(call.bad)} failed</span>` : ""}</div>
+      ${phase.error ? html`<div class="small tone-bad wrap">${oneLine(phase.error, 240)}</div>` : html`<div class="small soft wrap">${oneLine(phase.description, 160)}</div>`}</td>
+    <td class="c-less">${visible(phase.owner)}<div class="small soft">${visible(phase.kind)}</div></td>
+    <td class="num">${start == null ? html`<span class="soft">not started</span>` : end == null ? html`<span class="unknown">unknown</span>` : duration(end - start)}</td>
+    <td class="num c-less">${phase.retries ? `${phase.attempt ?? 0} of ${phase.retries}` : dash()}</td>
+    <td class="num c-less">${call ? count(call.all) : dash()}${call?.bad ? html`<div class="small tone-bad">${count(call.bad)} failed</div>` : null}</td>
+    ${anyAgent && html`<${CostCells} row=${row} total=${total} open=${phase.status === "running" && moving} />`}
+  </tr>`;
+}
+
+function CostCells({ row, total, open }) {
+  if (!row) return html`<td class="c-part"></td><td class="c-part"></td><td class="c-part"></td><td class="c-less"></td><td></td><td class="c-less"></td>`;
   const share = row.total_cost != null && total.total_cost ? row.total_cost / total.total_cost : null;
-  return html`<td class="num">${count(row.input_tokens)}</td><td class="num">${count(row.output_tokens)}${reasoning(row)}</td>
-    <td class="num" title=${`read ${count(row.cache_read_tokens)}, written ${count(row.cache_write_tokens)}`}>${count(plus(row.cache_read_tokens, row.cache_write_tokens))}</td>
-    <td class="num">${count(row.total_tokens)}</td><td class="num">${row.total_cost == null ? html`<span class="unknown">unknown</span>` : exactMoney(row.total_cost)}</td>
-    <td class="num share">${share == null ? html`<span class="soft">–</span>` : html`${percent(share)}<svg class="share-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=${share * 100} height="4" /></svg>`}</td>`;
+  const word = open ? html`<span class="soft" title="known when the agent ends">not yet</span>` : html`<span class="unknown" title="the agent's end was not recorded, nor what this phase cost">unknown</span>`;
+  const tokens = (value) => (row.ended ? amount(value) : dash());
+  return html`<td class="num c-part">${tokens(row.input_tokens)}</td><td class="num c-part">${tokens(row.output_tokens)}${reasoning(row)}</td>
+    <td class="num c-part" title=${`read ${count(row.cache_read_tokens)}, written ${count(row.cache_write_tokens)}`}>${tokens(plus(row.cache_read_tokens, row.cache_write_tokens))}</td>
+    <td class="num c-less">${row.ended ? amount(row.total_tokens) : word}</td><td class="num">${row.total_cost == null ? word : exactMoney(row.total_cost)}</td>
+    <td class="num share c-less">${share == null ? dash() : html`${percent(share)}<svg class="share-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=${share * 100} height="4" /></svg>`}</td>`;
+}
+
+/** The sum of the phases; and the session's own total where it says something else, or more. */
+function Sums({ session, spend }) {
+  const { total, rows } = spend;
+  const unlike = session.cost > 0 && (total.total_cost == null || Math.abs(session.cost - total.total_cost) > 0.000001);
+  return html`<tfoot>
+    ${rows.some((row) => row.ended) && html`<tr><td class="c-less"></td><td></td><th scope="row">sum of the phases</th><td class="c-less"></td><td></td><td class="c-less"></td><td class="c-less"></td>
+      <td class="num c-part">${amount(total.input_tokens)}</td><td class="num c-part">${amount(total.output_tokens)}${reasoning(total)}</td><td class="num c-part">${amount(plus(total.cache_read_tokens, total.cache_write_tokens))}</td>
+      <td class="num c-less">${amount(total.total_tokens)}</td><td class="num">${total.total_cost == null ? html`<span class="unknown">unknown</span>` : exactMoney(total.total_cost)}</td><td class="c-less"></td></tr>`}
+    ${unlike && html`<tr><td class="c-less"></td><td></td><th scope="row">the session as a whole</th><td class="c-less"></td><td></td><td class="c-less"></td><td class="c-less"></td>
+      <td class="c-part"></td><td class="c-part"></td><td class="c-part"></td><td class="num c-less">${amount(session.total_tokens)}</td><td class="num">${exactMoney(session.cost)}</td><td class="c-less"></td></tr>`}
+  </tfoot>`;
+}
+
+function amount(value) {
+  return value == null ? html`<span class="unknown">unknown</span>` : count(value);
 }
 
 function reasoning(row) {

@@ -25,7 +25,7 @@ export function Summary({ trace, now, said, onArchive }) {
       <div><dt>${session.shown_status === "lost" ? "last sign of life after" : moving ? "running for" : "runtime"}</dt><dd class="num">${runtime(session, moving ? now : null)}</dd></div>
       <div><dt>cost</dt><dd><${Money} value=${session.cost} none=${none} note=${session.cost_note} /></dd></div>
       <div><dt title="everything that was billed, over all turns; not the size of the conversation">tokens</dt><dd>${none ? html`<span class="soft">–</span>` : html`<span class="num">${count(session.total_tokens)}</span>`}</dd></div>
-      ${usage && !none && html`<div><dt title="read for the first time: input and cache writes; cache reads left out">read</dt><dd><${Tokens} value=${usage.read} /></dd></div>
+      ${usage && !none && (usage.read > 0 || usage.written > 0) && html`<div><dt title="read for the first time: input and cache writes; cache reads left out">read</dt><dd><${Tokens} value=${usage.read} /></dd></div>
       <div><dt title="output, reasoning included">written</dt><dd><${Tokens} value=${usage.written} /></dd></div>`}
       <div class="summary-actions"><dt class="sr">actions</dt><dd>
         <button type="button" onClick=${onArchive} disabled=${moving} title=${moving ? "a session that is running cannot be archived" : session.archived ? "bring it back into the list" : "put it out of the list; nothing is deleted"}>${session.archived ? "restore" : "archive"}</button>
