@@ -249,12 +249,16 @@ def test_an_unknown_session_is_an_empty_page(client: TestClient) -> None:
     assert ([], 7) == (reply.json()["events"], reply.json()["cursor"])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    steps=st.lists(st.tuples(st.sampled_from(["mine", "other", "poll", "rebuild", "vacuum"]), st.integers(1, 6)), max_size=14),
+    steps=st.lists(
+        st.tuples(st.sampled_from(["mine", "other", "poll", "rebuild", "vacuum"]), st.integers(1, 6)), max_size=14
+    ),
     limit=st.integers(1, 5),
 )
-def test_any_history_ends_with_exactly_what_is_there(tmp_path_factory: Any, steps: list[tuple[str, int]], limit: int) -> None:
+def test_any_history_ends_with_exactly_what_is_there(
+    tmp_path_factory: Any, steps: list[tuple[str, int]], limit: int
+) -> None:
     """Whatever is written, rebuilt and polled in whatever order: the last poll holds what the database holds."""
     from trace_playground import client_of
 

@@ -87,17 +87,19 @@ class Trace:
         phase_id = f"{adw_id}_{seq:02d}_{name}"
         row = {"description": f"Do {name}", "status": "success", "attempt": 0, "retries": 1, "started_at": at(seq)}
         row |= {"ended_at": at(seq + 1), "error": None}
-        self.insert("phases", phase_id=phase_id, adw_id=adw_id, seq=seq, name=name, kind=kind, owner=owner, **(row | cells))
+        self.insert(
+            "phases", phase_id=phase_id, adw_id=adw_id, seq=seq, name=name, kind=kind, owner=owner, **(row | cells)
+        )
         return phase_id
 
-    def event(self, adw_id: str, type: str = "log", payload: object = None, **cells: Any) -> str:
+    def event(self, adw_id: str, kind: str = "log", payload: object = None, **cells: Any) -> str:
         """Write an event and return its id."""
         self._events += 1
         event_id = cells.pop("event_id", f"evt_{self._events:012x}")
         text = payload if isinstance(payload, str) else json.dumps(payload if payload is not None else {})
-        row = {"phase_id": "", "parent_id": "", "name": type, "tokens": None, "started_at": at(self._events / 1000)}
+        row = {"phase_id": "", "parent_id": "", "name": kind, "tokens": None, "started_at": at(self._events / 1000)}
         row |= {"ended_at": None}
-        self.insert("events", event_id=event_id, adw_id=adw_id, type=type, payload_json=text, **(row | cells))
+        self.insert("events", event_id=event_id, adw_id=adw_id, type=kind, payload_json=text, **(row | cells))
         return str(event_id)
 
     def events(self, adw_id: str, count: int) -> list[str]:
@@ -110,7 +112,30 @@ class Trace:
 
 def client_of(databases: Iterable[Path], scratch: Path, **options: Any) -> TestClient:
     """Serve databases without a socket, with flags and index in a scratch folder."""
-    app = create_app(
-        databases, state_root=scratch / "state-root", flags=scratch / "flags" / "archived.json", **options
-    )
+    app = create_app(databases, state_root=scratch / "state-root", flags=scratch / "flags" / "archived.json", **options)
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False)
+
+
+def fill(trace: Trace, adw_id: str = "aaaa0001") -> None:
+    """Write one failed session with everything that a session may have, as far as the tables allow."""
+    trace.session(adw_id, status="fail", total_tokens=130, total_cost=0.5)
+    trace.phase(adw_id, 1, "request", kind="engineer", owner="dev")
+    phase = trace.phase(adw_id, 2, "build", status="fail", error="gates failed after 2 attempt(s)")
+    trace.event(adw_id, "phase_start", {"kind": "agent", "owner": "builder"}, phase_id=phase)
+    started = {"model": "local/builder", "coding_agent": "pi", "color": "#34d399", "session_id": "sssf-1"}
+    trace.event(adw_id, "agent_start", started, phase_id=phase, name="builder")
+    for number, ok in enumerate((True, False)):
+        call = {"tool": "bash", "args": {"command": "make test"}, "ok": ok, "result_snippet": "…", "duration_ms": 12}
+        trace.event(adw_id, "tool_call", call, phase_id=phase, name="bash: make test", ended_at=at(2 + number))
+    trace.event(
+        adw_id, "gate_fail", {"attempt": 1, "checks": [], "violations": ["no"]}, phase_id=phase, name="tests_pass"
+    )
+    usage = {"input_tokens": 60, "output_tokens": 40, "cache_read_tokens": 30, "cache_write_tokens": 0}
+    usage |= {"reasoning_tokens": 10, "total_tokens": 130}
+    trace.event(adw_id, "agent_end", {"cost": 0.5, "usage": usage}, phase_id=phase, name="builder", tokens=130)
+    trace.insert("agent_sessions", adw_id=adw_id, agent="builder", coding_agent="pi", model="local/builder")
+    envelope = json.dumps({"status": "success", "summary": "Built"})
+    trace.insert(
+        "envelopes", envelope_id="env_1", adw_id=adw_id, phase_id=phase, agent="builder", payload_json=envelope
+    )
+    trace.insert("gate_results", adw_id=adw_id, phase_id=phase, gate="tests_pass", passed=0, violations_json='["no"]')

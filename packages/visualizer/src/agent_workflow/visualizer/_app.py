@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
-from starlette.types import ASGIApp
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_workflow.index_store import default_state_root
 from agent_workflow.visualizer._archive_flags import ArchiveFlags, default_flags_path
@@ -67,7 +68,7 @@ def create_app(
     for prefix, find in (("/api", the_only_database), ("/api/projects/{project}", named_database)):
         for make in (project_router, session_router, event_router, sum_router, record_router, file_router):
             app.include_router(make(find), prefix=prefix)
-    app.add_api_route("/{path:path}", _page, methods=["GET"], include_in_schema=False)
+    app.router.default = _page
     install(app)
     kept = door or Door()
     app.add_middleware(_guarding, door=kept)
@@ -78,8 +79,11 @@ def _guarding(app: ASGIApp, door: Door) -> ASGIApp:
     return Guard(app, door)
 
 
-def _page(request: Request, path: str) -> Response:
-    """Serve the page; unknown addresses below /api are none of it."""
-    if path == "api" or path.startswith("api/"):
+async def _page(scope: Scope, receive: Receive, send: Send) -> None:
+    """Serve the page where no route of the API matches; unknown addresses below /api are none of it."""
+    request = Request(scope, receive)
+    if scope["type"] != "http" or request.url.path == "/api" or request.url.path.startswith("/api/"):
         raise UnknownThing("no such route")
-    return page_file(request, path)
+    if request.method != "GET":
+        raise HTTPException(405, headers={"allow": "GET"})
+    await page_file(request, scope["path"])(scope, receive, send)

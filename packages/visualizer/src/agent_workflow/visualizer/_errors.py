@@ -55,6 +55,7 @@ class Problem(NamedTuple):
     problem: str
 
 
+_WORDS: Final = {404: "unknown", 405: "refused", 413: "too_large"}
 _NOT_FOUND: Final = (NoSuchSession, NoSuchRecord, NoSuchFile, UnknownProject, UnknownThing, UnknownRun)
 _MALFORMED: Final = (MalformedRequest, UnsafeName, InvalidQuestion)
 
@@ -103,7 +104,9 @@ def install(app: FastAPI) -> None:
         status = getattr(error, "status_code", 400)
         words = {404: "no such route", 405: "this route does not take that method"}
         headers = getattr(error, "headers", None) or {}
-        reply = error_reply(Problem(status, words.get(status, str(getattr(error, "detail", error))), "refused"))
+        reply = error_reply(
+            Problem(status, words.get(status, str(getattr(error, "detail", error))), _WORDS.get(status, "refused"))
+        )
         reply.headers.update(headers)
         return reply
 

@@ -8,6 +8,7 @@ from http.cookies import SimpleCookie
 from typing import Final
 from urllib.parse import parse_qs, urlencode
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_workflow.visualizer._errors import Problem, error_reply, log, problem_of
@@ -90,8 +91,6 @@ class Guard:
             return
         try:
             await self.app(scope, _bounded(receive), send)
-        except _TooLarge:
-            await error_reply(_TOO_LARGE)(scope, receive, send)
         except Exception as error:
             log.exception("a request met a fault")
             if send.started:
@@ -163,10 +162,6 @@ def _is_api(scope: Scope) -> bool:
 _TOO_LARGE: Final = Problem(413, f"a request may carry at most {MAX_BODY:,} bytes", "too_large")
 
 
-class _TooLarge(Exception):
-    """A body without a length grew beyond the bound."""
-
-
 def _bounded(receive: Receive) -> Receive:
     taken = 0
 
@@ -175,7 +170,8 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > MAX_BODY:
-            raise _TooLarge
+            # Of a kind that FastAPI lets pass while it reads a body.
+            raise HTTPException(_TOO_LARGE.status, _TOO_LARGE.error)
         return message
 
     return receive_bounded

@@ -1,6 +1,7 @@
 """Routes about what one session holds: events, envelopes, gates, processes, prompts, files."""
 
 import base64
+import codecs
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -171,15 +172,15 @@ def file_router(find: Finder) -> APIRouter:
         parts = segments(path)
         database.read(lambda source: session_row(source, adw_id, {}))
         piece = read_range(database.session_directory(adw_id), parts, offset, limit)
-        encoding, content = _text(piece.data)
-        end = piece.offset + len(piece.data)
+        encoding, content, length = _text(piece.data, is_start=piece.offset == 0)
+        end = piece.offset + length
         return reply(
             {
                 "path": path,
                 "size": piece.size,
                 "modified_at": piece.modified_at,
                 "offset": piece.offset,
-                "length": len(piece.data),
+                "length": length,
                 "next_offset": end if end < piece.size else None,
                 "encoding": encoding,
                 "content": content,
@@ -189,14 +190,20 @@ def file_router(find: Finder) -> APIRouter:
     return router
 
 
-def _text(data: bytes) -> tuple[Literal["utf-8", "base64"], str]:
-    """Write bytes as text; a character cut at either edge does not make a text binary."""
-    for front in range(4):
-        for back in range(4):
-            try:
-                text = data[front : len(data) - back].decode("utf-8")
-            except UnicodeDecodeError:
-                continue
-            if "\x00" not in text:
-                return "utf-8", "\ufffd" * bool(front) + text + "\ufffd" * bool(back)
-    return "base64", base64.b64encode(data).decode("ascii")
+def _text(data: bytes, *, is_start: bool) -> tuple[Literal["utf-8", "base64"], str, int]:
+    """Write bytes as text where they are UTF-8.
+
+    Returns:
+        The encoding, the content, and how many bytes it stands for: a character that is cut at the end is left to the
+        next piece, one that is cut at the beginning is shown as a replacement character.
+    """
+    front = 0 if is_start else next((n for n in range(min(4, len(data))) if data[n] & 0xC0 != 0x80), 0)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        text = decoder.decode(data[front:])
+    except UnicodeDecodeError:
+        text = "\x00"
+    waiting = len(decoder.getstate()[0])
+    if "\x00" in text or (waiting and not text):
+        return "base64", base64.b64encode(data).decode("ascii"), len(data)
+    return "utf-8", "\ufffd" * bool(front) + text, len(data) - waiting
