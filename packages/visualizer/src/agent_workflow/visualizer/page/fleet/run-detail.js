@@ -76,7 +76,7 @@ export function table(heads, rows) {
 
 /** The records of the journals that say how far the run came, oldest first. */
 function Lifecycle({ events }) {
-  const told = useMemo(() => events.filter((event) => !/health-sample/.test(event.schema_id ?? "") && !/health-samples/.test(event.relative_path ?? "")).reverse(), [events]);
+  const told = useMemo(() => events.filter((event) => !/health-sample/.test(event.schema_id ?? "") && !/health-samples/.test(event.relative_path ?? "")).reverse().sort((left, right) => Number(!left.recorded_at) - Number(!right.recorded_at)), [events]);
   if (told.length === 0) return html`<p class="soft">No journal says anything.</p>`;
   const first = moment(told.find((event) => event.recorded_at)?.recorded_at);
   return html`<div class="scrolls" tabindex="0" role="group" aria-label="Lifecycle, scrollable"><table><thead><tr><th scope="col" class="num">after</th><th scope="col">what</th><th scope="col">state</th><th scope="col">by</th><th scope="col">record</th></tr></thead>

@@ -46,7 +46,7 @@ export function Runs({ route }) {
     </div>
     <${Fault} fault=${fault} stale=${Boolean(data)} />
     ${data && rows.length === 0 && html`<div class="empty"><h2>No run matches</h2></div>`}
-    ${rows.length > 0 && html`<div class="scrolls fleet-part" tabindex="0" role="group" aria-label="Runs, scrollable"><table class="runs"><thead><tr><th scope="col">status</th><th scope="col">run</th><th scope="col">executor</th><th scope="col">outcome</th><th scope="col">evidence</th><th scope="col" class="num">incidents</th><th scope="col" class="num">took</th><th scope="col">began</th><th scope="col">trace</th></tr></thead>
+    ${rows.length > 0 && html`<div class="scrolls fleet-part" tabindex="0" role="group" aria-label="Runs, scrollable"><table class="runs"><thead><tr><th scope="col">status</th><th scope="col">run</th><th scope="col">executor</th><th scope="col">outcome</th><th scope="col">evidence</th><th scope="col" class="num">incidents</th><th scope="col" class="num">took</th><th scope="col" class="num">began</th><th scope="col">trace</th></tr></thead>
       <tbody>${rows.map((run, index) => html`<tr key=${run.session_id} data-run=${index}>
         <td><${RunStatus} run=${run} /></td>
         <td><${RunLink} id=${run.session_id} query=${route.query} /><div class="small soft wrap">${[run.agent_class, run.ticket_id, run.workflow_id, run.storage_class === "archive" && "archived"].filter(Boolean).map(visible).join(" · ")}</div>${run.index_error && html`<div class="small tone-bad wrap">${oneLine(run.index_error, 200)}</div>`}</td>

@@ -11,7 +11,7 @@ export function RunStatus({ run }) {
 }
 
 export function RunLink({ id, query }) {
-  return html`<a href=${address(["fleet", "run", id], query)} class="mono wrap">${visible(id)}</a>`;
+  return html`<a href=${address(["fleet", "run", id], query)} class="mono words">${visible(id)}</a>`;
 }
 
 export function traceAddress(trace, projects = 2) {

@@ -1,5 +1,6 @@
 /** One chart: a few series over time, drawn by uPlot in the colours of the theme. The figures are in words beside it. */
 import uPlot from "../vendor/uplot.js";
+import { clock } from "../core/format.js";
 import { html, useEffect, useRef } from "../core/html.js";
 import { useWidth } from "../core/layout.js";
 import { useStore } from "../core/store.js";
@@ -24,19 +25,19 @@ export function Chart({ title, summary, x, series, format, bars = false, height 
         height,
         cursor: { drag: { x: false, y: false }, points: { size: 5 } },
         legend: { live: true },
-        scales: { x: { time: true, range: bars || x.length < 2 ? (_plot, low, high) => [low - 43_200, high + 43_200] : undefined }, y: { range: (_plot, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+        scales: { x: { time: true, range: bars ? (_plot, low, high) => [low - 86_400, high + 86_400] : x.length < 2 ? (_plot, low, high) => [low - 60, high + 60] : undefined }, y: { range: (_plot, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
         axes: [{ ...axis, space: 70 }, { ...axis, size: 62, values: (_plot, ticks) => ticks.map((tick) => format(tick)) }],
         series: [
-          { label: "time", value: bars ? "{YYYY}-{MM}-{DD}" : "{HH}:{mm}:{ss}" },
+          { label: "", value: (_plot, at) => (at == null ? "" : bars ? new Date(at * 1000).toISOString().slice(0, 10) : clock(at * 1000)) },
           ...series.map((one, index) => ({
             label: one.label,
             stroke: colour(one.tone),
             width: 1.5,
             dash: one.dash,
             fill: bars ? colour(one.tone) : undefined,
-            paths: bars ? uPlot.paths.bars({ size: [0.7 / series.length, 40], align: series.length === 1 ? 0 : index === 0 ? -1 : 1 }) : undefined,
+            paths: bars ? uPlot.paths.bars({ size: [0.8 / series.length, 24, 3], align: series.length === 1 ? 0 : index === 0 ? -1 : 1 }) : undefined,
             points: { show: !bars && x.length < 40, size: 4 },
-            value: (_plot, value) => (value == null ? "–" : format(value)),
+            value: (_plot, value, _series, index) => (index == null ? "" : value == null ? "–" : format(value)),
           })),
         ],
       },

@@ -6,6 +6,8 @@ const SIGNALS = { 129: "SIGHUP", 130: "SIGINT (interrupted from the keyboard)", 
 
 /** A bare exit code of a process that a signal ended, said in words. */
 export function explainError(text) {
+  const named = Object.values(SIGNALS).find((words) => words.split(" ")[0] === (text ?? "").trim());
+  if (named) return `ended by ${named}`;
   const code = /^\s*(?:exit(?:ed)?(?: code| status)?\s*)?-?(\d{1,3})\s*$/i.exec(text ?? "")?.[1];
   const signal = SIGNALS[code] ?? SIGNALS[128 + Number(code)];
   return code && signal ? `ended by ${signal}: exit code ${code}` : "";

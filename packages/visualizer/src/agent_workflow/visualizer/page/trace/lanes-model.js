@@ -18,7 +18,8 @@ export function spanOf(phase, extent, log) {
   const start = moment(phase.started_at);
   if (start == null) return null;
   const stored = moment(phase.ended_at);
-  if (stored != null) return { phase, start, end: Math.max(start, stored) };
+  // What took no measurable time still gets its block.
+  if (stored != null) return { phase, start, end: Math.max(start + 0.4, stored) };
   if (phase.status === "running") return { phase, start, end: extent.to };
   return { phase, start, end: lastEventOf(phase, log) ?? start };
 }

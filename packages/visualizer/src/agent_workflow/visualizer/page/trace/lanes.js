@@ -88,7 +88,7 @@ function Track({ lane, axis, lost, moving, selectedPhase, selected, addressOfPha
       onMouseMove=${(event) => setHover(nearest(event))} onMouseLeave=${() => setHover(null)} onClick=${(event) => { const mark = nearest(event); if (mark) onEvent(mark.event.id); }}>
       <rect width=${axis.width} height=${MARKS} class="press" />
       <path class="tool" d=${path(lane.marks.tool, 4, 12)} />
-      <path class="hand" d=${lane.marks.hand.map(({ x }) => `M${x - 3} 8l3 -4l3 4l-3 4z`).join("")} />
+      <path class="hand" d=${lane.marks.hand.map(({ x }) => `M${x + 3} 8l3 -4l3 4l-3 4z`).join("")} />
       <path class="good" d=${lane.marks.good.map(({ x }) => `M${x - 3} 8l2 3l4 -6`).join("")} />
       <path class="bad" d=${lane.marks.bad.map(({ x }) => `M${x} 6V${MARKS}M${x - 3} 0l6 6m0 -6l-6 6`).join("")} />
       ${here != null && html`<path class="here" d=${`M${here} 0V${MARKS}`} />`}

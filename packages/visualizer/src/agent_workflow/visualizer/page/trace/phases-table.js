@@ -19,12 +19,12 @@ export function PhasesTable({ trace, spend, selected, addressOfPhase, now, movin
         <th scope="col" class="num c-less" title="repeats that were needed, of those allowed">retries</th><th scope="col" class="num c-less">tool calls</th>
         ${anyAgent && html`<th scope="col" class="num c-part">input</th><th scope="col" class="num c-part">output</th><th scope="col" class="num c-part">cache</th><th scope="col" class="num c-less">tokens</th><th scope="col" class="num">cost</th><th scope="col" class="num c-less">share</th>`}
       </tr></thead>
-      <tbody>${phases.map((phase) => html`<${PhaseRow} key=${phase.phase_id} phase=${phase} session=${session} row=${costs.get(phase.phase_id)} call=${calls.get(phase.phase_id)} total=${spend.total} anyAgent=${anyAgent} picked=${phase.phase_id === selected} target=${addressOfPhase(phase.phase_id)} moving=${moving} now=${now} />`)}</tbody>
-      ${anyAgent && html`<${Sums} session=${session} spend=${spend} />`}
+      <tbody>${phases.map((phase) => html`<${PhaseRow} key=${phase.phase_id} phase=${phase} session=${session} row=${costs.get(phase.phase_id)} call=${calls.get(phase.phase_id)} total=${spend.total} anyAgent=${anyAgent} picked=${phase.phase_id === selected} target=${addressOfPhase(phase.phase_id)} moving=${moving} now=${now} reading=${trace.reading} />`)}</tbody>
+      ${anyAgent && !trace.reading && html`<${Sums} session=${session} spend=${spend} />`}
     </table></div></section>`;
 }
 
-function PhaseRow({ phase, session, row, call, total, anyAgent, picked, target, moving, now }) {
+function PhaseRow({ phase, session, row, call, total, anyAgent, picked, target, moving, now, reading }) {
   const dead = session.shown_status === "lost" && phase.status === "running";
   const start = moment(phase.started_at);
   const end = moment(phase.ended_at) ?? (dead ? moment(session.last_event_at) : moving ? now : null);
@@ -37,14 +37,14 @@ function PhaseRow({ phase, session, row, call, total, anyAgent, picked, target, 
     <td class="num">${start == null ? html`<span class="soft">not started</span>` : end == null ? html`<span class="unknown">unknown</span>` : duration(end - start)}</td>
     <td class="num c-less">${phase.retries ? `${phase.attempt ?? 0} of ${phase.retries}` : dash()}</td>
     <td class="num c-less">${call ? count(call.all) : dash()}${call?.bad ? html`<div class="small tone-bad">${count(call.bad)} failed</div>` : null}</td>
-    ${anyAgent && html`<${CostCells} row=${row} total=${total} open=${phase.status === "running" && moving} />`}
+    ${anyAgent && html`<${CostCells} row=${row} total=${total} open=${phase.status === "running" && moving} reading=${reading} />`}
   </tr>`;
 }
 
-function CostCells({ row, total, open }) {
+function CostCells({ row, total, open, reading }) {
   if (!row) return html`<td class="c-part"></td><td class="c-part"></td><td class="c-part"></td><td class="c-less"></td><td></td><td class="c-less"></td>`;
   const share = row.total_cost != null && total.total_cost ? row.total_cost / total.total_cost : null;
-  const word = open ? html`<span class="soft" title="known when the agent ends">not yet</span>` : html`<span class="unknown" title="the agent's end was not recorded, nor what this phase cost">unknown</span>`;
+  const word = reading ? html`<span class="soft" title="still reading the events">…</span>` : open ? html`<span class="soft" title="known when the agent ends">not yet</span>` : html`<span class="unknown" title="the agent's end was not recorded, nor what this phase cost">unknown</span>`;
   const tokens = (value) => (row.ended ? amount(value) : dash());
   return html`<td class="num c-part">${tokens(row.input_tokens)}</td><td class="num c-part">${tokens(row.output_tokens)}${reasoning(row)}</td>
     <td class="num c-part" title=${`read ${count(row.cache_read_tokens)}, written ${count(row.cache_write_tokens)}`}>${tokens(plus(row.cache_read_tokens, row.cache_write_tokens))}</td>

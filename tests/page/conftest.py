@@ -1,0 +1,80 @@
+"""Fixtures around the page: a real Chromium, a real server, real traces."""
+
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from page_demo import DemoProject
+from page_fleet import write_fleet
+from page_server import Looker, Server, browser, chromium_path
+from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Start the machine's Chromium, or skip."""
+    path = chromium_path()
+    if path is None:
+        pytest.skip("no Chromium: install Debian's chromium, or name one in AGENT_WORKFLOW_CHROMIUM")
+    with browser(path) as started:
+        yield started
+
+
+@pytest.fixture
+def look(chromium: Browser) -> Iterator[Looker]:
+    """Open pages; at the end nothing may have gone wrong on any of them."""
+    looker = Looker(chromium)
+    yield looker
+    looker.close()
+
+    assert [] == looker.faults
+
+
+@pytest.fixture
+def look_away(chromium: Browser) -> Iterator[Looker]:
+    """Open pages on which requests are meant to fail."""
+    looker = Looker(chromium)
+    yield looker
+    looker.close()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProject]:
+    """Record one session for each way a run ends."""
+    project = DemoProject(tmp_path_factory.mktemp("demo") / "project")
+    project.record_all()
+    yield project
+    project.close()
+
+
+@pytest.fixture(scope="session")
+def fleet_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a small state root with its index."""
+    root = tmp_path_factory.mktemp("fleet") / "state"
+    write_fleet(root)
+    return root
+
+
+@pytest.fixture(scope="session")
+def served(demo: DemoProject, fleet_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the demo traces and the fleet; gives the address."""
+    server = Server([demo.db], fleet_root, tmp_path_factory.mktemp("home"))
+    yield server.address
+    server.stop()
+
+
+@pytest.fixture
+def genuine(tmp_path: Path) -> Iterator[str]:
+    """Serve the genuine trace, unpacked afresh."""
+    import os
+
+    corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
+    if not corpus:
+        pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
+    with tarfile.open(Path(corpus) / "sssf-project.tar.xz") as archive:
+        archive.extractall(tmp_path / "genuine", filter="data")
+    database = next((tmp_path / "genuine").rglob("sssf.db"))
+    server = Server([database], tmp_path / "no-state", tmp_path / "home")
+    yield server.address
+    server.stop()
