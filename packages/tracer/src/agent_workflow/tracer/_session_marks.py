@@ -42,15 +42,18 @@ class Marks(NamedTuple):
     refusal: Row | None
 
 
-FAILED_EXPRESSION: Final = (
+_WENT_WELL: Final = (
     "CASE WHEN type IN ('gate_fail', 'error') THEN 0"
     " WHEN type <> 'tool_call' THEN NULL"
     # Parsing a huge payload for one flag would cost more than the rest of the page; inside a JSON string the quotes
     # around a key are escaped, so the text can only be found where it is a key.
     f" WHEN length(payload_json) > {_LARGE} THEN instr(payload_json, '\"ok\": false') = 0"
-    " WHEN json_valid(payload_json) THEN json_extract(payload_json, '$.ok') END"
+    " ELSE json_extract(payload_json, '$.ok') END"
 )
-"""Whether an event went well, as SQL over a row of ``events``."""
+WENT_WELL: Final = _WENT_WELL.replace(" ELSE ", " WHEN json_valid(payload_json) THEN ")
+"""Whether an event went well, as SQL over a row of ``events``; ``None`` where its payload is no JSON."""
+WENT_WELL_IF_JSON: Final = _WENT_WELL
+"""The same in half the time; fails where any payload is no JSON."""
 
 
 def marks(source: TraceSource, rowids: Sequence[int]) -> Marks:
@@ -65,7 +68,7 @@ def marks(source: TraceSource, rowids: Sequence[int]) -> Marks:
     chosen = _sample(rowids)
     ended = source.expression("events", "ended_at")
     statement = (
-        f"SELECT rowid, started_at, {ended}, type, phase_id, name, {FAILED_EXPRESSION},"  # noqa: S608
+        f"SELECT rowid, started_at, {ended}, type, phase_id, name, {WENT_WELL},"  # noqa: S608
         " CASE WHEN name = 'not_accepted' AND type = 'error' THEN payload_json END, event_id FROM events"
         " WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid"
     )

@@ -1,10 +1,12 @@
 """A whole run for drawing, column by column: when what happened and whether it went well; no names, no payloads."""
 
+from functools import lru_cache
 from typing import Any, Final
 
 from agent_workflow.tracer._clock import parse_time
+from agent_workflow.tracer._errors import TraceReadError
 from agent_workflow.tracer._event_queries import Cursor, is_void
-from agent_workflow.tracer._session_marks import FAILED_EXPRESSION
+from agent_workflow.tracer._session_marks import WENT_WELL, WENT_WELL_IF_JSON
 from agent_workflow.tracer._source import TraceSource
 
 MAX_TIMELINE: Final = 50_000
@@ -38,11 +40,17 @@ def timeline(source: TraceSource, adw_id: str, cursor: Cursor, limit: int = MAX_
 
 def _rows(source: TraceSource, adw_id: str, after: int, limit: int) -> list[tuple[Any, ...]]:
     ended = source.expression("events", "ended_at")
+    bound = (adw_id, after, max(1, min(limit, MAX_TIMELINE)))
     statement = (
-        f"SELECT rowid, event_id, type, phase_id, started_at, {ended}, {FAILED_EXPRESSION} FROM events"  # noqa: S608
+        f"SELECT rowid, event_id, type, phase_id, started_at, {ended}, {{well}} FROM events"  # noqa: S608
         " WHERE adw_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"
     )
-    return source.tuples(statement, (adw_id, after, max(1, min(limit, MAX_TIMELINE))))
+    try:
+        return source.tuples(statement.format(well=WENT_WELL_IF_JSON), bound)
+    except TraceReadError as error:
+        if "malformed JSON" not in str(error):
+            raise
+    return source.tuples(statement.format(well=WENT_WELL), bound)
 
 
 def _columns(found: list[tuple[Any, ...]]) -> dict[str, Any]:
@@ -65,7 +73,18 @@ def _columns(found: list[tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _milliseconds(text: object) -> int | None:
-    moment = parse_time(text if isinstance(text, str) else None)
+    if not isinstance(text, str):
+        return None
+    if len(text) == 29 and text.endswith("+00:00") and text[19] == "." and text[20:23].isdigit():
+        second = _second(text[:19])  # thousands of events share their seconds
+        return None if second is None else second + int(text[20:23])
+    moment = parse_time(text)
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+@lru_cache(4096)
+def _second(text: str) -> int | None:
+    moment = parse_time(text)
     return None if moment is None else round(moment.timestamp() * 1000)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from agent_workflow.index_store import default_state_root
 from agent_workflow.visualizer._archive_flags import ArchiveFlags, default_flags_path
@@ -21,6 +21,7 @@ from agent_workflow.visualizer._projects import Projects
 from agent_workflow.visualizer._record_routes import event_router, file_router, record_router
 from agent_workflow.visualizer._requests import Served, named_database, the_only_database
 from agent_workflow.visualizer._session_routes import session_router
+from agent_workflow.visualizer._short_way import ShortWay
 from agent_workflow.visualizer._sum_routes import sum_router
 
 _VERSION = "1"
@@ -71,12 +72,9 @@ def create_app(
     app.router.default = _page
     install(app)
     kept = door or Door()
-    app.add_middleware(_guarding, door=kept)
+    app.add_middleware(ShortWay, projects=projects)
+    app.add_middleware(Guard, door=kept)  # added last: it stands outside
     return app
-
-
-def _guarding(app: ASGIApp, door: Door) -> ASGIApp:
-    return Guard(app, door)
 
 
 async def _page(scope: Scope, receive: Receive, send: Send) -> None:

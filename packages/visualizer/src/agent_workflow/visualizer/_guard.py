@@ -4,6 +4,7 @@ import hmac
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.cookies import SimpleCookie
 from typing import Final
 from urllib.parse import parse_qs, urlencode
@@ -28,6 +29,9 @@ _HEADERS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
+_LOOKED_AT: Final = frozenset(
+    {b"host", b"origin", b"sec-fetch-site", b"authorization", b"cookie", b"content-length", b"content-type"}
+)
 _NO_STORE: Final = (b"cache-control", b"no-store")
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 
@@ -46,6 +50,7 @@ class Door:
     hosts: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
 
+    @lru_cache(maxsize=256)  # noqa: B019 - as many doors as applications
     def admits_host(self, host: str) -> bool:
         """Tell whether a Host header names this server; a foreign name may be a rebound one."""
         match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?", host)
@@ -79,7 +84,7 @@ class Guard:
             await self._http(scope, receive, _Sender(send, is_api=_is_api(scope)))
 
     async def _http(self, scope: Scope, receive: Receive, send: "_Sender") -> None:
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _LOOKED_AT}
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await error_reply(refusal)(scope, receive, send)
@@ -130,8 +135,10 @@ class Guard:
 
     def _entry(self, scope: Scope) -> list[tuple[bytes, bytes]] | None:
         """Trade a token in the address for a cookie, so that it does not stay in the address."""
+        if self.door.token is None or _is_api(scope):
+            return None
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        if self.door.token is None or "token" not in query or scope["path"].startswith("/api"):
+        if "token" not in query:
             return None
         del query["token"]
         place = "/" + (f"?{urlencode(query, doseq=True)}" if query else "")

@@ -2,35 +2,30 @@
 
 import base64
 import codecs
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from agent_workflow.tracer.viewing import (
     Cursor,
     EventFilter,
-    EventSpan,
-    Row,
-    TraceSource,
     envelopes,
     gate_results,
     judged,
     list_files,
     newest_prompts,
-    newest_span,
-    next_span,
     one_envelope,
     one_event,
     processes,
     prompts_of_send,
     read_range,
-    read_span,
     segments,
     sends,
     session_row,
 )
 from agent_workflow.visualizer._database import Database
-from agent_workflow.visualizer._replies import is_known, reply, tag, unchanged
+from agent_workflow.visualizer._event_pages import PageRequest, event_page
+from agent_workflow.visualizer._replies import reply
 from agent_workflow.visualizer._requests import ERRORS, UNCHANGED, AdwId, AgentName, Finder, RecordId, polled, words
 from agent_workflow.visualizer._trace_models import (
     EnvelopeRow,
@@ -68,25 +63,16 @@ def event_router(find: Finder) -> APIRouter:
         before: Annotated[int | None, Query(ge=0, lt=2**63)] = None,
     ) -> Response:
         """Return events behind a cursor, oldest first; with ``newest``, the last ones (before ``before``)."""
-        wanted = EventFilter(phase or None, words(type), q or None)
-        cursor = Cursor(after, generation or "", anchor or "")
-
-        def ask(source: TraceSource) -> tuple[str, list[Row] | None, EventSpan]:
-            is_from_end = newest or before is not None
-            if is_from_end:
-                span = newest_span(source, adw_id, before, wanted, limit)
-            else:
-                span = next_span(source, adw_id, cursor, wanted, limit)
-            etag = tag("events", adw_id, span.generation, span.cursor, span.anchor, len(span.rowids), request.url.query)
-            if is_known(request, etag):
-                return etag, None, span
-            rows, span = read_span(source, span, newest=is_from_end)
-            return etag, rows, span
-
-        etag, rows, span = database.read(ask)
-        if rows is None:
-            return unchanged(etag)
-        return reply(_page(rows, span), etag)
+        asked = PageRequest(
+            adw_id,
+            Cursor(after, generation or "", anchor or ""),
+            EventFilter(phase or None, words(type), q or None),
+            limit,
+            newest,
+            before,
+            request.headers.get("if-none-match"),
+        )
+        return event_page(database, asked)
 
     @router.get("/sessions/{adw_id}/events/{event_id}", response_model=EventRow, responses=ERRORS)
     def event_in_full(database: Annotated[Database, Depends(find)], adw_id: AdwId, event_id: RecordId) -> Response:
@@ -94,17 +80,6 @@ def event_router(find: Finder) -> APIRouter:
         return reply(database.read(lambda source: one_event(source, adw_id, event_id)))
 
     return router
-
-
-def _page(rows: list[Row], span: EventSpan) -> dict[str, Any]:
-    return {
-        "events": rows,
-        "cursor": span.cursor,
-        "has_more": span.has_more,
-        "generation": span.generation,
-        "anchor": span.anchor,
-        "reset": span.reset,
-    }
 
 
 def record_router(find: Finder) -> APIRouter:

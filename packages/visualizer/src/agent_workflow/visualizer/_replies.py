@@ -22,7 +22,11 @@ def tag(*parts: object) -> str:
 
 def is_known(request: Request, etag: str) -> bool:
     """Tell whether the reader says that it has this state."""
-    given = request.headers.get("if-none-match")
+    return knows(request.headers.get("if-none-match"), etag)
+
+
+def knows(given: str | None, etag: str) -> bool:
+    """Tell whether an ``If-None-Match`` header holds an ETag."""
     return given is not None and (given == etag or etag in [part.strip() for part in given.split(",")])
 
 

@@ -79,10 +79,12 @@ def serve(options: ServeOptions, tell: Callable[[str], None]) -> None:
 
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named, because asyncio sends small pieces at once only where it knows that a socket is of TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(128)  # from here on a browser that is quicker than the start waits instead of failing
     except OSError as error:
         listener.close()
         raise CannotServe(f"{host}:{port} cannot be bound: {error.strerror}; choose another --port") from error
