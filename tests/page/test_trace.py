@@ -111,7 +111,7 @@ def test_events_are_filtered_and_the_filter_is_in_the_address(look: Looker, serv
     page.get_by_label("Phase", exact=True).select_option(label="3 build")
     page.get_by_label("Filter events").fill("greet")
     expect(rows.first).to_contain_text("greet")
-    assert "find=greet" in page.url
+    expect(page).to_have_url(re.compile("find=greet"))
     page.get_by_label("Filter events").fill("nothing is called this")
     expect(page.get_by_text("No event passes this filter")).to_be_visible()
     page.get_by_role("button", name="show all").click()

@@ -16,8 +16,8 @@ NODES = (
     ("plan", (), "completed"),
     ("build-api", ("plan",), "completed"),
     ("build-page", ("plan",), "running"),
-    ("review", ("build-api", "build-page"), "pending"),
-    ("release", ("review",), "pending"),
+    ("review", ("build-api", "build-page"), "blocked"),
+    ("release", ("review",), "blocked"),
 )
 
 
@@ -71,8 +71,8 @@ def _write_workflow(run: Path, now: datetime) -> None:
     _document(run / "workflow-snapshot.json", snapshot)
     digest = sha256((run / "workflow-snapshot.json").read_bytes()).hexdigest()
     nodes = [
-        {"node_id": name, "state": state, "run_id": None if state == "pending" else f"run-{index:03d}", "attempt": 1, "kind": "task"}
-        | {"bound_at": now.isoformat() if state != "pending" else None, "retry_of_run_id": None, "terminal_reason": None}
+        {"node_id": name, "state": state, "run_id": None if state == "blocked" else f"run-{index:03d}", "attempt": 1, "kind": "task"}
+        | {"bound_at": now.isoformat() if state != "blocked" else None, "retry_of_run_id": None, "terminal_reason": None}
         for index, (name, _, state) in enumerate(NODES)
     ]
     status = {"schema": "agent-workflow/workflow-status/v1", "workflow_id": "nightly", "snapshot_sha256": digest}

@@ -11,6 +11,7 @@ import { Help } from "./help.js";
 import { Sessions } from "./sessions/sessions.js";
 import { Trace } from "./trace/trace.js";
 import { Fleet } from "./fleet/fleet.js";
+import { Safely } from "./parts/safely.js";
 import { useProjects } from "./core/projects.js";
 
 const THEMES = { system: "◑", light: "○", dark: "●" };
@@ -83,9 +84,9 @@ export function Shell() {
       ${away.state === "away" && html`<div class="banner"><p>The server has not answered since ${clock(away.since)}. What is shown is from then; the page keeps trying and catches up by itself. Start it again with <code>agent-workflow ui</code>.</p></div>`}
     </div>
     <main id="main" tabindex="-1" ref=${main}>
-      ${screen === "sessions" && html`<${Sessions} key=${chosen ?? ""} project=${chosen} route=${route} scope=${scope} />`}
-      ${screen === "trace" && html`<${Trace} key=${`${chosen ?? ""}/${rest[1]}`} project=${chosen} adwId=${rest[1]} selection=${rest.slice(2)} route=${route} scope=${scope} />`}
-      ${screen === "fleet" && html`<${Fleet} place=${rest.slice(1)} route=${route} />`}
+      ${screen === "sessions" && html`<${Safely} key=${`list ${chosen ?? ""}`}><${Sessions} project=${chosen} route=${route} scope=${scope} /><//>`}
+      ${screen === "trace" && html`<${Safely} key=${`trace ${chosen ?? ""}/${rest[1]}`}><${Trace} project=${chosen} adwId=${rest[1]} selection=${rest.slice(2)} route=${route} scope=${scope} /><//>`}
+      ${screen === "fleet" && html`<${Safely} key=${`fleet ${rest.slice(1).join("/")}`}><${Fleet} place=${rest.slice(1)} route=${route} /><//>`}
     </main>
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
   </div>`;

@@ -3,6 +3,6 @@ import { h } from "../vendor/preact.js";
 import htm from "../vendor/htm.js";
 
 export { Fragment, render } from "../vendor/preact.js";
-export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+export { useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 
 export const html = htm.bind(h);

@@ -40,6 +40,18 @@ export function parsed(value) {
   }
 }
 
+/** A list where one belongs; whatever else a writer left there is no list. */
+export function listOf(value) {
+  const found = parsed(value);
+  return Array.isArray(found) ? found : null;
+}
+
+/** Text for a heading or a cell: all of it unless it is absurdly long. */
+export function limited(value, most = 2000) {
+  const text = typeof value === "string" ? value : value == null ? "" : String(value);
+  return text.length > most ? `${visible(text.slice(0, most))} … (${text.length.toLocaleString("en-US")} characters)` : visible(text);
+}
+
 /** A value as text: strings as they are, everything else as indented JSON. */
 export function pretty(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";

@@ -43,6 +43,7 @@ export function Fleet({ place, route }) {
     <${Fault} fault=${fault} stale=${Boolean(status)} />
     ${missing
       ? html`<div class="empty"><h2>There is no index yet</h2><p>The fleet is read from the evidence index. Make it with <code>agent-workflow index rebuild</code>; the page shows it as soon as it is there.</p></div>`
+      : !status && !fault ? html`<p class="empty">Reading the index …</p>`
       : html`${tab === "" && html`<${Overview} route=${route} />`}
         ${tab === "runs" && html`<${Runs} route=${route} />`}
         ${tab === "run" && place[1] && html`<${RunDetail} key=${place[1]} id=${place[1]} route=${route} />`}

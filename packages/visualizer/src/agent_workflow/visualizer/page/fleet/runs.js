@@ -7,10 +7,12 @@ import { readRuns } from "../core/fleet-endpoints.js";
 import { address, setQuery } from "../core/router.js";
 import { oneLine, visible } from "../core/text.js";
 import { Fault } from "../parts/fault.js";
+import { SearchBox } from "../parts/search-box.js";
 import { Time } from "../parts/values.js";
 import { RunLink, RunStatus, traceAddress, who } from "./words.js";
 
 const PAGE = 200;
+const FIRST = { from: null };
 const FILTERS = ["q", "state", "executor", "model", "category"];
 
 export function Runs({ route }) {
@@ -37,10 +39,10 @@ export function Runs({ route }) {
     active.current = -1;
   }, [offset, JSON.stringify(filters)]);
   return html`<div class="toolbar" role="search" aria-label="Filter the runs">
-      <input type="search" data-filter placeholder="Search  ( / )" aria-label="Search runs" value=${filters.q} onInput=${(event) => typed("q", event.currentTarget.value)} />
-      <input type="search" class="narrow" placeholder="state" aria-label="State" value=${filters.state} onInput=${(event) => typed("state", event.currentTarget.value)} />
-      <input type="search" class="narrow" placeholder="executor" aria-label="Executor" value=${filters.executor} onInput=${(event) => typed("executor", event.currentTarget.value)} />
-      <input type="search" class="narrow" placeholder="model" aria-label="Model" value=${filters.model} onInput=${(event) => typed("model", event.currentTarget.value)} />
+      <${SearchBox} name="q" value=${filters.q} label="Search runs" placeholder="Search  ( / )" also=${FIRST} filter />
+      <${SearchBox} name="state" value=${filters.state} label="State" placeholder="state" also=${FIRST} className="narrow" />
+      <${SearchBox} name="executor" value=${filters.executor} label="Executor" placeholder="executor" also=${FIRST} className="narrow" />
+      <${SearchBox} name="model" value=${filters.model} label="Model" placeholder="model" also=${FIRST} className="narrow" />
       ${FILTERS.some((name) => filters[name]) && html`<button type="button" onClick=${() => setQuery(Object.fromEntries([...FILTERS, "from"].map((name) => [name, null])))}>clear filters</button>`}
       <span class="soft small num push" role="status">${visible(said)} ${data ? `${count(offset + (rows.length ? 1 : 0))}–${count(offset + rows.length)}${data.has_more ? " of more" : ""}` : ""}</span>
     </div>
@@ -59,12 +61,6 @@ export function Runs({ route }) {
         <td>${run.trace ? html`<a href=${traceAddress(run.trace)}>open</a>` : html`<span class="soft">–</span>`}</td>
       </tr>`)}</tbody></table></div>
       <nav class="toolbar" aria-label="Pages">${offset > 0 && html`<a href=${address(["fleet", "runs"], { ...filters, from: Math.max(0, offset - PAGE) || "" })}>newer</a>`} ${data.has_more && html`<a href=${address(["fleet", "runs"], { ...filters, from: offset + PAGE })}>older</a>`}</nav>`}`;
-}
-
-const timers = {};
-function typed(name, text) {
-  clearTimeout(timers[name]);
-  timers[name] = setTimeout(() => setQuery({ [name]: text, from: null }), 250);
 }
 
 export function tookOf(run) {

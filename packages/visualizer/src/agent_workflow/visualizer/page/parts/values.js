@@ -1,10 +1,11 @@
 /** Small values: times, ages, money, tokens, context. */
 import { html } from "../core/html.js";
+import { oneLine } from "../core/text.js";
 import { ago, clock, count, dateTime, duration, exactTime, moment, money, percent, short } from "../core/format.js";
 
 export function Time({ at, form = "dateTime" }) {
   const value = moment(at);
-  if (value == null) return html`<span class="unknown">${at ? String(at) : "unknown"}</span>`;
+  if (value == null) return html`<span class="unknown">${at ? oneLine(at, 80) : "unknown"}</span>`;
   const text = form === "clock" ? clock(value, true) : dateTime(value);
   return html`<time datetime=${at} title=${exactTime(at)}>${text}</time>`;
 }

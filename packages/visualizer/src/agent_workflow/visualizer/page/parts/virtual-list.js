@@ -94,7 +94,8 @@ export function VirtualList({ count, rowHeight, row, keyOf, indexOf, page = fals
   const [first, last] = [Math.min(range[0], Math.max(0, count - 1)), Math.min(range[1], count)];
   const rows = [];
   for (let index = first; index < last; index += 1) rows.push(row(index));
-  return html`<div ref=${box} class=${`virtual ${page ? "virtual-page" : "virtual-box"} ${className}`} tabindex=${page ? undefined : 0} role=${page ? undefined : "group"} aria-label=${page ? undefined : label}>
-    <div class="virtual-rows" role=${role} style=${{ height: `${count * rowHeight}px`, paddingTop: `${first * rowHeight}px` }}>${rows}</div>
+  // The box that scrolls can be focused, so it must have a role of its own: it is the row group then.
+  return html`<div ref=${box} class=${`virtual ${page ? "virtual-page" : "virtual-box"} ${className}`} tabindex=${page ? undefined : 0} role=${page ? "presentation" : role} aria-label=${page ? undefined : label}>
+    <div class="virtual-rows" role=${page ? role : "presentation"} style=${{ height: `${count * rowHeight}px`, paddingTop: `${first * rowHeight}px` }}>${rows}</div>
   </div>`;
 }

@@ -9,8 +9,8 @@ const LINES = [
   ["cache_write", "cache write"],
 ];
 
-export function CostTable({ row }) {
-  if (!row.ended) return html`<p class="soft">Known when the agent ends.</p>`;
+export function CostTable({ row, open }) {
+  if (!row.ended) return html`<p class="soft">${open ? "Known when the agent ends." : "The agent's end was not recorded, nor what this phase cost."}</p>`;
   const itemised = LINES.some(([name]) => row[`${name}_tokens`] != null);
   const thinking = row.reasoning_tokens;
   const thinkingCost = thinking != null && row.output_tokens > 0 && row.output_cost != null ? (row.output_cost * thinking) / row.output_tokens : null;

@@ -1,9 +1,10 @@
 /** One phase: what went wrong first, then what it was for, what it did, what was checked, what came out, what it cost. */
 import { html, useMemo } from "../core/html.js";
 import { clock, count, exactTime, moment, plural } from "../core/format.js";
-import { pretty, visible } from "../core/text.js";
+import { limited, pretty, visible } from "../core/text.js";
 import { Section } from "../parts/section.js";
 import { StatusMark } from "../parts/status-mark.js";
+import { LongText } from "../parts/long-text.js";
 import { TextBlock } from "../parts/text-block.js";
 import { Span } from "../parts/values.js";
 import { explainError } from "../trace/cause.js";
@@ -40,15 +41,15 @@ export function PhasePanel({ project, trace, phase, spend, now, home, addressOfE
         ${previous && html`<a href=${addressOfPhase(previous.phase_id)} title="previous phase ([)">previous</a>`} ${next && html`<a href=${addressOfPhase(next.phase_id)} title="next phase (])">next</a>`} <a href=${home} title="close (Esc)">close</a>
       </nav>
     </div>
-    <h2>${visible(phase.name)}</h2>
-    <p class="wrap soft">${visible(phase.description) || "no description"}</p>
+    <h2 class="wrap">${limited(phase.name, 200)}</h2>
+    <p class="wrap soft">${limited(phase.description, 4000) || "no description"}</p>
     <dl class="facts small">
       <div><dt>began</dt><dd class="num" title=${exactTime(phase.started_at)}>${clock(start, true) || "not started"}</dd></div>
       <div><dt>${dead ? "last sign of life after" : running ? "running for" : "took"}</dt><dd><${Span} ms=${start != null && end != null ? end - start : null} /></dd></div>
       ${phase.retries > 0 && html`<div><dt>retries</dt><dd class="num">${phase.attempt ?? 0} of ${phase.retries} allowed</dd></div>`}
       ${calls.length > 0 && html`<div><dt>tool calls</dt><dd class="num">${count(calls.length)}</dd></div>`}
     </dl>
-    ${phase.error && html`<div class="note tone-bad"><strong>Error</strong>${said && html`<p>${said}</p>`}<pre class="wrap">${visible(phase.error)}</pre></div>`}
+    ${phase.error && html`<div class="note tone-bad"><strong>Error</strong>${said && html`<p>${said}</p>`}<${LongText} text=${phase.error} /></div>`}
     ${dead && html`<p class="note tone-lost">The run died inside this phase: it never ended.</p>`}
     ${problems.length > 0 && html`<${Section} name="phase-problems" level=${3} title="Errors" aside=${plural(problems.length, "event")}>
       <ul class="problems">${problems.slice(0, 50).map((event) => html`<li key=${event.id}><a href=${addressOfEvent(event.id)} class=${`wrap${event.type === "tool_call" ? " mono" : ""}`}><span class="tone-bad">${typeOf(event).glyph} ${typeOf(event).word}</span> ${event.label}</a></li>`)}</ul>
@@ -58,7 +59,7 @@ export function PhasePanel({ project, trace, phase, spend, now, home, addressOfE
     ${isAgent && gates.length === 0 && !running && html`<p class="small soft">No gate looked at this phase.</p>`}
     ${calls.length > 0 && html`<${Section} name="phase-calls" level=${3} title="Tool calls" aside=${plural(calls.length, "call")}><${ToolCalls} project=${project} adwId=${session.adw_id} calls=${calls} addressOfEvent=${addressOfEvent} /><//>`}
     ${envelopes.length > 0 && html`<${Section} name="phase-envelopes" level=${3} title="Handed over" aside=${plural(envelopes.length, "reply", "replies")}><${Envelopes} project=${project} adwId=${session.adw_id} envelopes=${envelopes} /><//>`}
-    ${row && html`<${Section} name="phase-cost" level=${3} title="Cost"><${CostTable} row=${row} /><//>`}
+    ${row && html`<${Section} name="phase-cost" level=${3} title="Cost"><${CostTable} row=${row} open=${running} /><//>`}
     ${isAgent && html`<${Section} name="phase-prompts" level=${3} title="Prompts" open=${false}><${Prompts} project=${project} adwId=${session.adw_id} phase=${phase} seenAt=${running ? own.length : "ended"} /><//>
       <${Section} name="phase-agent" level=${3} title="Agent" aside=${visible(agents.find((one) => one.agent === phase.owner)?.model ?? "")}><${AgentConfig} starts=${starts} agent=${agents.find((one) => one.agent === phase.owner)} /><//>`}
     ${notes.length > 0 && request == null && html`<${Section} name="phase-notes" level=${3} title="Logged" aside=${plural(notes.length, "note")}>

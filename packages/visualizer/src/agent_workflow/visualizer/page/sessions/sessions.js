@@ -10,6 +10,7 @@ import { address, go, setQuery } from "../core/router.js";
 import { MOVING } from "../core/status.js";
 import { visible } from "../core/text.js";
 import { Fault } from "../parts/fault.js";
+import { SearchBox } from "../parts/search-box.js";
 import { VirtualList } from "../parts/virtual-list.js";
 import { SessionRow } from "./session-row.js";
 import { lastVisit, markAllSeen, stillLooking } from "./visits.js";
@@ -101,7 +102,7 @@ export function Sessions({ project, route, scope }) {
       <${Digest} extra=${extra} rows=${known} since=${since} now=${now} onSeen=${() => { markAllSeen(); setSince(Date.now()); }} />
     </div>
     <div class="toolbar" role="search" aria-label="Filter the sessions">
-      <input type="search" data-filter placeholder="Search  ( / )" title="in request, workflow, id, engineer and errors" aria-label="Search sessions" value=${filters.q} onInput=${(event) => typed(event.currentTarget.value)} />
+      <${SearchBox} name="q" value=${filters.q} label="Search sessions" placeholder="Search  ( / )" title="in request, workflow, id, engineer and errors" filter />
       <select aria-label="Status" value=${filters.status} onChange=${(event) => setQuery({ status: event.currentTarget.value }, { replace: false })}>
         <option value="">any status</option>${statuses(extra).map(([word, number]) => html`<option value=${word}>${visible(word)}${number == null ? "" : ` (${count(number)})`}</option>`)}
       </select>
@@ -130,12 +131,6 @@ export function Sessions({ project, route, scope }) {
 function statuses(extra) {
   const counts = extra.statuses ?? {};
   return [...new Set([...STATUSES, ...Object.keys(counts)])].map((word) => [word, extra.statuses ? counts[word] ?? 0 : null]);
-}
-
-let typing = 0;
-function typed(text) {
-  clearTimeout(typing);
-  typing = setTimeout(() => setQuery({ q: text }), 200);
 }
 
 function isNew(session, since) {

@@ -5,10 +5,9 @@ import { rem, useMedia } from "../core/layout.js";
 import { go, setQuery } from "../core/router.js";
 import { oneLine, visible } from "../core/text.js";
 import { Marked } from "../parts/marked.js";
+import { SearchBox } from "../parts/search-box.js";
 import { VirtualList } from "../parts/virtual-list.js";
 import { KINDS, typeOf } from "./event-types.js";
-
-let typing = 0;
 
 export function EventList({ trace, handle, showLog, onShowLog, follow, onFollow, moving, selected, addressOfEvent, route }) {
   const { log, session, phases } = trace;
@@ -50,7 +49,7 @@ export function EventList({ trace, handle, showLog, onShowLog, follow, onFollow,
   return html`<section class="events-section" aria-label="Events">
     <div class="toolbar">
       <h2>Events</h2>
-      <input type="search" data-filter placeholder="Filter  ( / )" aria-label="Filter events" value=${find} onInput=${(event) => { const text = event.currentTarget.value; clearTimeout(typing); typing = setTimeout(() => setQuery({ find: text }), 150); }} />
+      <${SearchBox} name="find" value=${find} label="Filter events" placeholder="Filter  ( / )" filter />
       <select aria-label="Kind of event" value=${kind} onChange=${(event) => setQuery({ kind: event.currentTarget.value })}>${KINDS.map(([name, label]) => html`<option value=${name}>${label}${name === "problems" ? ` (${log?.problems.length ?? 0})` : ""}</option>`)}</select>
       <select aria-label="Phase" value=${inPhase} onChange=${(event) => setQuery({ in: event.currentTarget.value })}><option value="">every phase</option>${phases.map((phase) => html`<option value=${phase.phase_id}>${phase.seq} ${oneLine(phase.name, 30)}</option>`)}</select>
       <label class="check"><input type="checkbox" checked=${showLog} onChange=${onShowLog} /> log${hidden ? html` <span class="soft small num">(${count(hidden)} hidden)</span>` : ""}</label>

@@ -3,7 +3,7 @@
  * database says that its rowids have started again, everything is read again from the start.
  */
 import { moment } from "../core/format.js";
-import { oneLine, parsed } from "../core/text.js";
+import { listOf, oneLine, parsed, pretty } from "../core/text.js";
 
 // So much text of payloads stays in memory; beyond it a payload is fetched again when somebody looks at it.
 const TEXT_BUDGET = 12_000_000;
@@ -106,13 +106,13 @@ function labelOf(row, facts) {
     return oneLine(pairs.join(" · ") || row.name, 240);
   }
   if (row.type === "error") return oneLine([row.name === "not_accepted" ? "not accepted" : "", facts.error ?? facts.reason ?? row.name].filter(Boolean).join(": "), 240);
-  if (row.type === "gate_fail") return oneLine([row.name, ...(facts.violations ?? [])].join(" · "), 240);
+  if (row.type === "gate_fail") return oneLine([row.name, ...(listOf(facts.violations) ?? []).map(pretty)].join(" · "), 240);
   if (row.type === "gate_pass") {
     const checks = facts.checks;
     const looked = Array.isArray(checks) ? (checks.length ? `${checks.length} checked` : "inspected nothing") : "no evidence recorded";
     return oneLine(`${row.name} · ${looked}`, 240);
   }
-  if (row.type === "handoff") return oneLine([facts.summary, ...(facts.artifacts ?? [])].filter(Boolean).join(" · ") || row.name, 240);
+  if (row.type === "handoff") return oneLine([facts.summary, ...(listOf(facts.artifacts) ?? []).map(pretty)].filter(Boolean).join(" · ") || row.name, 240);
   if (row.type === "agent_start") return oneLine([row.name, facts.model, facts.coding_agent].filter(Boolean).join(" · "), 240);
   if (row.type === "phase_end") return oneLine(`${row.name} · ${facts.status ?? ""}`, 240);
   return oneLine(row.name, 240);

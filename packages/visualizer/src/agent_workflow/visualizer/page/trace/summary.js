@@ -2,7 +2,7 @@
 import { html } from "../core/html.js";
 import { count } from "../core/format.js";
 import { MOVING } from "../core/status.js";
-import { visible } from "../core/text.js";
+import { limited, visible } from "../core/text.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { StatusMark } from "../parts/status-mark.js";
 import { Money, Time, Tokens } from "../parts/values.js";
@@ -15,7 +15,7 @@ export function Summary({ trace, now, said, onArchive }) {
   return html`<header class="summary">
     <div class="summary-title">
       <${StatusMark} word=${session.shown_status} chip title=${session.because || undefined} />
-      <h1 class="wrap">${visible(session.request) || html`<span class="unknown">no request was recorded</span>`}</h1>
+      <h1 class="wrap">${limited(session.request, 4000) || html`<span class="unknown">no request was recorded</span>`}</h1>
     </div>
     <dl class="facts">
       <div><dt>session</dt><dd><span class="mono">${visible(session.adw_id)}</span> <${CopyButton} text=${session.adw_id} what="session id" /></dd></div>

@@ -13,6 +13,7 @@ import { oneLine, visible } from "../core/text.js";
 import { copyText } from "../parts/copy-button.js";
 import { Crumbs } from "../parts/crumbs.js";
 import { Fault } from "../parts/fault.js";
+import { Safely } from "../parts/safely.js";
 import { causeOf } from "./cause.js";
 import { useTrace } from "./data.js";
 import { EventList } from "./event-list.js";
@@ -118,14 +119,14 @@ export function Trace({ project, adwId, selection, route, scope }) {
   if (!session) {
     return html`<${Crumbs} steps=${crumbs.slice(0, 2)} /><${Fault} fault=${fault} />${!fault && html`<p class="empty">Reading ${visible(adwId)} …</p>`}`;
   }
-  const panel = open && html`<aside class="panel" aria-label=${phaseId ? "Phase" : "Event"}>
+  const panel = open && html`<aside class="panel" aria-label=${phaseId ? "Phase" : "Event"}><${Safely} key=${phaseId ?? eventId}>
     ${phaseId && (phase
       ? html`<${PhasePanel} key=${phaseId} project=${project} trace=${trace} phase=${phase} spend=${spend} now=${now} home=${home} addressOfEvent=${addressOfEvent} addressOfPhase=${addressOfPhase} />`
       : html`<div class="empty"><h2>No phase ${visible(phaseId)}</h2><p><a href=${home}>Back to the session</a></p></div>`)}
     ${eventId && (event
       ? html`<${EventPanel} key=${eventId} project=${project} adwId=${adwId} event=${event} log=${log} phases=${phases} from=${moment(session.started_at)} home=${home} addressOfEvent=${addressOfEvent} addressOfPhase=${addressOfPhase} onSeek=${seek} />`
       : html`<div class="empty"><h2>${trace.reading ? "Reading …" : `No event ${visible(eventId)}`}</h2><p><a href=${home}>Back to the session</a></p></div>`)}
-  </aside>`;
+  <//></aside>`;
 
   return html`<div class="trace">
     <${Crumbs} steps=${crumbs} />
