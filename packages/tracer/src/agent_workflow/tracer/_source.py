@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from agent_workflow.trace_schema import TABLES
-from agent_workflow.tracer._errors import NoTrace, TraceReadError
+from agent_workflow.tracer._errors import NotATrace, NoTrace, TraceReadError
 from agent_workflow.tracer._open_reader import open_reader
 
 Row = dict[str, Any]
@@ -23,6 +23,7 @@ Parameters = Sequence[object] | Mapping[str, object]
 
 _WAIT_MS: Final = 750
 _MAX_EXTRA_COLUMNS: Final = 64
+_PLAIN: Final = frozenset({str, int, type(None)})
 
 
 class NoSuchRecord(TraceReadError):
@@ -67,22 +68,24 @@ class TraceSource:
         identity: of the file that is open.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait_ms: int = _WAIT_MS) -> None:
         """Open the database.
+
+        Args:
+            path: of the database.
+            wait_ms: how long a read waits for somebody's lock.
 
         Raises:
             NoTrace, NotATrace, TraceReadError: it is missing, is none, or cannot be read.
         """
         self.path = path
-        self._connection = open_reader(path)
+        self._connection = _opened(path)
         self.identity = FileIdentity.of(path)
         self._columns: dict[str, tuple[str, ...]] = {}
         self._schema = -1
         self._connection.row_factory = None
-        # Other writers may have stored bytes that are no UTF-8; one of them must not hide the rest.
-        self._connection.text_factory = _text
         self._connection.create_function("folded", 1, folded, deterministic=True)
-        self._connection.execute(f"PRAGMA busy_timeout = {_WAIT_MS}")
+        self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         self.notice_schema()
 
     def __enter__(self) -> "TraceSource":
@@ -166,12 +169,11 @@ class TraceSource:
         Raises:
             TraceReadError: the database cannot be read.
         """
-        try:
-            cursor = self._connection.execute(statement, parameters)
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, map(plain, row), strict=True)) for row in cursor]
-        except sqlite3.Error as error:
-            raise TraceReadError(f"cannot be read: {error}", path=self.path) from error
+        names, found = self._run(statement, parameters)
+        return [
+            {name: cell if type(cell) in _PLAIN else plain(cell) for name, cell in zip(names, row, strict=True)}
+            for row in found
+        ]
 
     def tuples(self, statement: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Read rows as they come.
@@ -179,15 +181,33 @@ class TraceSource:
         Raises:
             TraceReadError: the database cannot be read.
         """
+        return self._run(statement, parameters)[1]
+
+    def _run(self, statement: str, parameters: Parameters) -> tuple[list[str], list[tuple[Any, ...]]]:
         try:
-            return self._connection.execute(statement, parameters).fetchall()
+            cursor = self._connection.execute(statement, parameters)
+            return [column[0] for column in cursor.description or ()], cursor.fetchall()
         except sqlite3.Error as error:
+            if "decode to UTF-8" in str(error) and self._connection.text_factory is str:
+                # Another writer has stored bytes that are no UTF-8; one of them must not hide the rest.
+                self._connection.text_factory = _text
+                return self._run(statement, parameters)
             raise TraceReadError(f"cannot be read: {error}", path=self.path) from error
 
     def value(self, statement: str, parameters: Parameters = ()) -> Any:  # noqa: ANN401 - whatever a cell holds
         """Read one cell, ``None`` when there is no row."""
         found = self.tuples(statement, parameters)
         return found[0][0] if found else None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        return open_reader(path)
+    except NotATrace as error:
+        code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise TraceReadError("is locked by another program", path=path) from error.__cause__
+        raise
 
 
 def quoted(name: str) -> str:

@@ -12,6 +12,7 @@ from agent_workflow.tracer._event_queries import (
     read_span,
 )
 from agent_workflow.tracer._event_rowids import EventRowids
+from agent_workflow.tracer._event_texts import EventTexts, next_texts
 from agent_workflow.tracer._identity import RecordedProcess
 from agent_workflow.tracer._liveness import JudgedProcess, Shown, judged, newest_output, weigh
 from agent_workflow.tracer._prompt_files import Prompts, newest_prompts, prompts_of_send, sends
@@ -60,6 +61,7 @@ __all__ = [
     "EventFilter",
     "EventRowids",
     "EventSpan",
+    "EventTexts",
     "Facets",
     "FileIdentity",
     "FileRange",
@@ -93,6 +95,7 @@ __all__ = [
     "newest_prompts",
     "newest_span",
     "next_span",
+    "next_texts",
     "one_envelope",
     "one_event",
     "parts_of",

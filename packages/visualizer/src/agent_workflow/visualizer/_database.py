@@ -1,9 +1,9 @@
 """One trace database that is served: a few connections, opened again by themselves when the file is another one."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from agent_workflow.tracer import NoSuchSession, TraceReadError, TracerError, locate_data_dir
 from agent_workflow.tracer.viewing import EventRowids, FileIdentity, NoSuchRecord, TraceSource
@@ -12,6 +12,11 @@ from agent_workflow.visualizer._memory import Memory
 T = TypeVar("T")
 
 _MOST_IDLE: Final = 4
+_MOST_ANSWERS: Final = 256
+
+
+class NotAtOnce(Exception):
+    """An answer that cannot be given without waiting."""
 
 
 class Database:
@@ -36,6 +41,9 @@ class Database:
         self._watch_lock = threading.Lock()
         self._watch: TraceSource | None = None
         self._opened = 0
+        self._quick: TraceSource | None = None
+        self._quick_version = -1
+        self._quick_answers: dict[Hashable, Any] = {}
         self._data_dir: Path | None = None
 
     @property
@@ -66,6 +74,51 @@ class Database:
         except TraceReadError:
             self.forget()
             return self._ask(ask)
+
+    def read_at_once(self, question: Hashable, ask: Callable[[TraceSource], tuple[T, bool]]) -> T:
+        """Ask the database without ever waiting: no lock, no opening, over a connection kept for this.
+
+        Called from the event loop only, so one at a time. While nobody has committed, the answer of before holds.
+
+        Args:
+            question: equal ones have equal answers.
+            ask: finds the answer, and whether it is small enough to be kept.
+
+        Raises:
+            NotAtOnce: it would have to wait, or something is wrong; :meth:`read` finds out what.
+        """
+        source = self._quick
+        try:
+            if source is None or source.identity != FileIdentity.of(self.path):
+                raise NotAtOnce
+            version = source.data_version()
+            if version != self._quick_version:
+                self._quick_answers.clear()
+                source.notice_schema()
+                self._quick_version = version
+            elif question in self._quick_answers:
+                answer: T = self._quick_answers[question]
+                return answer
+            answer, is_small = ask(source)
+            if is_small and len(self._quick_answers) < _MOST_ANSWERS:
+                self._quick_answers[question] = answer
+            return answer
+        except TracerError as error:
+            self._quick = None
+            if source is not None:
+                source.close()
+            raise NotAtOnce from error
+
+    def prepare_reading_at_once(self) -> None:
+        """Open the connection that never waits, where there is none for the file of now; may wait itself.
+
+        Raises:
+            TraceReadError: it cannot be opened.
+        """
+        source = self._quick
+        if source is None or source.identity != FileIdentity.of(self.path):
+            self._quick_version = -1
+            self._quick = TraceSource(self.path, wait_ms=0)  # the old one is closed where the last user lets it go
 
     def version(self) -> str:
         """Name the state of the database: it changes with every commit of anybody, and with the file.
@@ -100,6 +153,9 @@ class Database:
     def close(self) -> None:
         """Close everything."""
         self.forget()
+        if self._quick is not None:
+            self._quick.close()
+            self._quick = None
         with self._watch_lock:
             self._close_watch()
 

@@ -1,8 +1,8 @@
 """The short way of a plain poll for events: what every open page asks twice a second.
 
 Only a request that is well-formed beyond doubt goes it; everything else, and every mistake, is left to the documented
-route, which answers the same by the same function. It saves the routing and validation of a framework, which together
-cost several times what the database does.
+route, which answers the same by the same function. It saves the routing and validation of a framework, and, where there
+is nothing to wait for and little to read, the change of threads: each costs more than what the database does.
 """
 
 import asyncio
@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import parse_qsl
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_workflow.tracer import TracerError
 from agent_workflow.tracer.viewing import Cursor
-from agent_workflow.visualizer._database import Database
+from agent_workflow.visualizer._database import Database, NotAtOnce
 from agent_workflow.visualizer._errors import VisualizerError, error_reply, problem_of
-from agent_workflow.visualizer._event_pages import PageRequest, event_page
+from agent_workflow.visualizer._event_pages import PageRequest, event_page, event_page_at_once
 from agent_workflow.visualizer._projects import Projects
 
 _PATH: Final = re.compile(
@@ -43,11 +44,23 @@ class ShortWay:
             await self.app(scope, receive, send)
             return
         try:
-            # SQLite may wait for a lock: never in the loop that all other requests need.
-            answer = await asyncio.get_running_loop().run_in_executor(self._threads, event_page, *found)
-        except (TracerError, VisualizerError, OSError) as error:
-            answer = error_reply(problem_of(error))
+            answer = event_page_at_once(*found)
+        except NotAtOnce:
+            answer = await self._patiently(*found)
         await answer(scope, receive, send)
+
+    async def _patiently(self, database: Database, asked: PageRequest) -> Response:
+        """Answer in a thread: SQLite may wait there for a lock, never in the loop that all other requests need."""
+
+        def work() -> Response:
+            answer = event_page(database, asked)
+            database.prepare_reading_at_once()
+            return answer
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except (TracerError, VisualizerError, OSError) as error:
+            return error_reply(problem_of(error))
 
     def _plain_poll(self, scope: Scope) -> tuple[Database, PageRequest] | None:
         path = _PATH.match(scope["path"])
