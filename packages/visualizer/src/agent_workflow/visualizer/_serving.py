@@ -33,7 +33,6 @@ class ServeOptions:
         token: that every request must show.
         state_root: of the evidence index.
         open_browser: whether to open the page.
-        trusted: told where the page is.
     """
 
     databases: tuple[Path, ...]
