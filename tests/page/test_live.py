@@ -1,4 +1,4 @@
-"""Runs that happen while the page looks: what is new appears by itself, and the page survives what happens to the server."""
+"""Runs that happen while the page looks, and what happens to their server: the page keeps up by itself."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -16,7 +16,10 @@ pytestmark = pytest.mark.browser
 def project(tmp_path: Path) -> Iterator[DemoProject]:
     """Make a project whose stepper waits for a file before each step."""
     made = DemoProject(tmp_path / "project")
-    steps = [turn(f"Step {n}", bash(f"while [ ! -e go-{n} ]; do sleep 0.02; done; echo done {n}"), seconds=0) for n in range(1, 5)]
+    steps = [
+        turn(f"Step {n}", bash(f"while [ ! -e go-{n} ]; do sleep 0.02; done; echo done {n}"), seconds=0)
+        for n in range(1, 5)
+    ]
     made.script("stepper", [*steps, turn(envelope("All steps done"), seconds=0)])
     yield made
     for number in range(1, 5):
@@ -35,7 +38,8 @@ def server(project: DemoProject, tmp_path: Path) -> Iterator[Server]:
 def event_ids(page: Page) -> list[str]:
     """Read the events that the list holds, in their order."""
     found: list[str] = page.evaluate(
-        "[...document.querySelectorAll('.event-row .row-link')].map((link) => link.getAttribute('href').split('/').pop().split('?')[0])"
+        "[...document.querySelectorAll('.event-row .row-link')]"
+        ".map((link) => link.getAttribute('href').split('/').pop().split('?')[0])"
     )
     return found
 
@@ -44,13 +48,16 @@ def stored_ids(project: DemoProject, adw_id: str) -> list[str]:
     """Read the events that the trace holds, in their order."""
     connection = sqlite3.connect(f"file:{project.db}?mode=ro", uri=True)
     try:
-        return [row[0] for row in connection.execute("SELECT event_id FROM events WHERE adw_id = ? ORDER BY rowid", (adw_id,))]
+        return [
+            row[0]
+            for row in connection.execute("SELECT event_id FROM events WHERE adw_id = ? ORDER BY rowid", (adw_id,))
+        ]
     finally:
         connection.close()
 
 
 def test_a_tool_call_appears_within_two_polls(look_away: Looker, project: DemoProject, server: Server) -> None:
-    """Each step of the agent is on the page at most a second after the trace has it; at the end every event is there once."""
+    """Each step is on the page at most a second after the trace has it; at the end every event is there once."""
     page = look_away.open(server.address)
     expect(page.get_by_text("The page keeps trying")).to_be_visible()
     process = project.start("live0002")
@@ -90,7 +97,9 @@ def test_a_rebuilt_database_starts_the_events_again(project: DemoProject, server
     assert stored_ids(project, "live0002") == event_ids(page)
 
 
-def test_the_page_says_that_the_server_is_away_and_recovers(look_away: Looker, project: DemoProject, server: Server) -> None:
+def test_the_page_says_that_the_server_is_away_and_recovers(
+    look_away: Looker, project: DemoProject, server: Server
+) -> None:
     """A calm banner while it is gone; what was read stays; everything goes on by itself."""
     for number in range(1, 5):
         (project.root / f"go-{number}").touch()
@@ -108,7 +117,9 @@ def test_the_page_says_that_the_server_is_away_and_recovers(look_away: Looker, p
     expect(page.locator(".pulse")).to_contain_text("up to date")
 
 
-def test_a_database_that_goes_wrong_is_told_and_recovers(look_away: Looker, project: DemoProject, server: Server) -> None:
+def test_a_database_that_goes_wrong_is_told_and_recovers(
+    look_away: Looker, project: DemoProject, server: Server
+) -> None:
     """Not SQLite, then gone, then back: the page says each, and shows the sessions again."""
     for number in range(1, 5):
         (project.root / f"go-{number}").touch()

@@ -112,7 +112,7 @@ def test_what_ended_since_the_last_visit_is_told(look: Looker, served: str) -> N
     assert page.locator(".new").count() == 0
     page.evaluate("localStorage.setItem('agent-workflow:seen-at', String(Date.now() - 3600_000))")
     page.reload()
-    expect(page.locator(".digest")).to_contain_text("6 sessions ended – 1 succeeded, 5 failed")
+    expect(page.locator(".digest")).to_contain_text("6 sessions ended: 1 succeeded, 5 failed")
     expect(page.locator(".new")).to_have_count(6)
     page.get_by_role("button", name="mark as seen").click()
     expect(page.locator(".new")).to_have_count(0)
@@ -138,7 +138,8 @@ def test_polling_moves_nothing(look: Looker, served: str) -> None:
     before = page.evaluate(places)
     shifts = page.evaluate(
         """() => new Promise((done) => { let sum = 0;
-        new PerformanceObserver((list) => list.getEntries().forEach((entry) => { sum += entry.value; })).observe({ type: "layout-shift" });
+        const watch = new PerformanceObserver((list) => list.getEntries().forEach((entry) => { sum += entry.value; }));
+        watch.observe({ type: "layout-shift" });
         setTimeout(() => done(sum), 4000); })"""
     )
 
@@ -150,7 +151,15 @@ def test_polling_moves_nothing(look: Looker, served: str) -> None:
 def test_nothing_sticks_out_sideways(look: Looker, served: str, width: int) -> None:
     """The page fits its window, from a telephone to a wall."""
     page = look.open(served, width=width)
-    for address in ("#/", "#/s/demo0001", "#/s/demo0002", "#/fleet", "#/fleet/runs", "#/fleet/run/run-001", "#/fleet/index"):
+    for address in (
+        "#/",
+        "#/s/demo0001",
+        "#/s/demo0002",
+        "#/fleet",
+        "#/fleet/runs",
+        "#/fleet/run/run-001",
+        "#/fleet/index",
+    ):
         page.goto(served + address)
         expect(page.locator("h1").first).to_be_visible()
         page.wait_for_timeout(400)

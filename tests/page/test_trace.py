@@ -14,7 +14,7 @@ def test_the_cause_is_at_the_top_with_a_way_to_it(look: Looker, served: str) -> 
     page = look.open(f"{served}#/s/demo0002")
     why = page.get_by_role("region", name="Why")
     expect(why).to_contain_text("Phase break failed: breaker failed gates after 2 attempt(s)")
-    expect(why).to_contain_text("gate artifacts_exist: nope.txt – declared artifact does not exist")
+    expect(why).to_contain_text("gate artifacts_exist: nope.txt: declared artifact does not exist")
 
     why.get_by_role("link", name="See the event").click()
     expect(page.get_by_role("complementary", name="Event")).to_contain_text("breaker failed gates")
@@ -45,12 +45,17 @@ def test_costs_add_up_and_say_where_they_went(look: Looker, served: str) -> None
     page = look.open(f"{served}#/s/demo0001")
     table = page.locator("table.phases")
     expect(table.locator("tfoot")).to_contain_text("$0.027400")
-    costs = [float(cell.removeprefix("$")) for cell in table.locator("tbody td:nth-child(12)").all_inner_texts() if cell]
+    costs = [
+        float(cell.removeprefix("$")) for cell in table.locator("tbody td:nth-child(12)").all_inner_texts() if cell
+    ]
     assert pytest.approx(0.0274, abs=1e-6) == sum(costs)
 
     table.get_by_role("link", name="build").click()
     panel = page.get_by_role("complementary", name="Phase")
-    parts = [float(cell.removeprefix("$")) for cell in panel.locator(".cost tbody tr:not(.inside) td:nth-child(3)").all_inner_texts()]
+    parts = [
+        float(cell.removeprefix("$"))
+        for cell in panel.locator(".cost tbody tr:not(.inside) td:nth-child(3)").all_inner_texts()
+    ]
     total = float(panel.locator(".cost tfoot td:nth-child(3)").inner_text().removeprefix("$"))
     assert pytest.approx(total, abs=1e-6) == sum(parts)
 
@@ -87,9 +92,13 @@ def test_lanes_fold_idle_time_and_open_what_is_pressed(look: Looker, served: str
     expect(page.locator(".gap.collapsed")).to_have_count(1)
 
     build.click()
-    expect(page.get_by_role("complementary", name="Phase").get_by_role("heading", name="build", exact=True)).to_be_visible()
+    expect(
+        page.get_by_role("complementary", name="Phase").get_by_role("heading", name="build", exact=True)
+    ).to_be_visible()
     page.keyboard.press("]")
-    expect(page.get_by_role("complementary", name="Phase").get_by_role("heading", name="commit", exact=True)).to_be_visible()
+    expect(
+        page.get_by_role("complementary", name="Phase").get_by_role("heading", name="commit", exact=True)
+    ).to_be_visible()
     page.keyboard.press("[")
     page.keyboard.press("Escape")
     lane = page.locator(".track.lane-agent .marks").nth(1)

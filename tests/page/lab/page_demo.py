@@ -1,4 +1,4 @@
-"""Demo traces: real runs of the tracer with scripted agents, one for each way a run ends. Used by the tests and for the screenshots."""
+"""Demo traces: real runs with scripted agents, one for each way a run ends. For the tests and the screenshots."""
 
 import json
 import os
@@ -15,9 +15,12 @@ REQUEST = "Add a greeting module with a test — naïve café ✓"
 
 CONFIG = """\
 agents:
-  - {name: planner, coding_agent: scripted, model: scripted/planner.json, color: "#a78bfa", thinking: low, purpose: Turn a request into a plan}
-  - {name: builder, coding_agent: scripted, model: scripted/builder.json, color: "#34d399", thinking: medium, purpose: Write the code that a plan asks for}
-  - {name: reviewer, coding_agent: scripted, model: scripted/reviewer.json, color: "#f59e0b", thinking: high, purpose: Read the change as its maintainer would}
+  - {name: planner, coding_agent: scripted, model: scripted/planner.json, color: "#a78bfa", thinking: low,
+     purpose: Turn a request into a plan}
+  - {name: builder, coding_agent: scripted, model: scripted/builder.json, color: "#34d399", thinking: medium,
+     purpose: Write the code that a plan asks for}
+  - {name: reviewer, coding_agent: scripted, model: scripted/reviewer.json, color: "#f59e0b", thinking: high,
+     purpose: Read the change as its maintainer would}
   - {name: breaker, coding_agent: scripted, model: scripted/breaker.json, purpose: Claims what it did not do}
   - {name: slow, coding_agent: scripted, model: scripted/slow.json, color: "#60a5fa", purpose: Takes its time}
 evidence: {publish: false}
@@ -57,35 +60,60 @@ SCRIPTS: dict[str, list[Turns]] = {
         ],
         [
             turn("", write("specs/greeting.md", "# Greeting\n\nOne function, one test.\n"), input=620, output=90),
-            turn(envelope("Plan written", "specs/greeting.md", notes_for_next_agent="see the plan"), input=700, output=80),
+            turn(
+                envelope("Plan written", "specs/greeting.md", notes_for_next_agent="see the plan"), input=700, output=80
+            ),
         ],
     ],
     "builder": [
         [
             turn("", ("read", {"path": "specs/greeting.md"}), input=1400, output=60),
-            turn("", write("greet.py", 'def greet(name: str) -> str:\n    return f"hello, {name}"\n'), input=1300, output=160),
+            turn(
+                "",
+                write("greet.py", 'def greet(name: str) -> str:\n    return f"hello, {name}"\n'),
+                input=1300,
+                output=160,
+            ),
             turn("", bash("python3 -c 'import greet; print(greet.greet(\"world\"))'"), input=1200, output=70),
             turn("", bash("cat does-not-exist.txt"), input=1150, output=40),
             turn("Done, I think.", seconds=0.2, input=1100, output=90),
         ],
         [
             turn("", write("test_greet.py", TEST_FILE), input=900, output=110),
-            turn(envelope("Built greet", "greet.py", "test_greet.py", changed_files=["greet.py", "test_greet.py"], commit_message="feat: greet"), input=850, output=90),
+            turn(
+                envelope(
+                    "Built greet",
+                    "greet.py",
+                    "test_greet.py",
+                    changed_files=["greet.py", "test_greet.py"],
+                    commit_message="feat: greet",
+                ),
+                input=850,
+                output=90,
+            ),
         ],
     ],
     "reviewer": [
         [
-            turn("", bash("git diff --stat || true"), ("read", {"path": "greet.py"}), seconds=0.2, input=3100, output=210),
+            turn(
+                "", bash("git diff --stat || true"), ("read", {"path": "greet.py"}), seconds=0.2, input=3100, output=210
+            ),
             turn(envelope("Reads well; one name could be shorter", "greet.py"), seconds=0.2, input=2800, output=260),
         ]
     ],
     "breaker": [
-        [turn("", bash("echo trying"), input=1500, output=60), turn(envelope("All done", "nope.txt"), input=1400, output=70)],
+        [
+            turn("", bash("echo trying"), input=1500, output=60),
+            turn(envelope("All done", "nope.txt"), input=1400, output=70),
+        ],
         [turn(envelope("Done for sure", "nope.txt"), input=1300, output=60)],
     ],
     "slow": [
         [
-            *[turn(f"Step {number}", bash(f"echo step {number}"), seconds=0.4, input=800, output=50) for number in range(1, 4)],
+            *[
+                turn(f"Step {number}", bash(f"echo step {number}"), seconds=0.4, input=800, output=50)
+                for number in range(1, 4)
+            ],
             turn("", bash("cat step-4.txt"), seconds=0.3, input=800, output=50),
             *[turn("", bash("sleep 600"), seconds=0.2, input=700, output=20)],
             turn(envelope("Never gets here")),
@@ -108,7 +136,8 @@ PLAN_AND_BUILD = """
 with phase("plan", "agent", "planner", "Turn the ask into a written plan", retries=2) as ph:
     plan = ph.call(AgentCall(output_type=PlanOutput, prompt="Plan it", gates=[artifacts_exist, files_non_empty]))
 with phase("build", "agent", "builder", "Write the code that the plan asks for", retries=1) as ph:
-    built = ph.call(AgentCall(output_type=BuildOutput, prompt="Build it", previous=plan, gates=[artifacts_exist, diff_matches_claims]))
+    gates = [artifacts_exist, diff_matches_claims]
+    built = ph.call(AgentCall(output_type=BuildOutput, prompt="Build it", previous=plan, gates=gates))
 with phase("commit", "code", "git", "Record the change in the history") as ph:
     ph.log(committed=True)
 """
@@ -161,7 +190,7 @@ sys.exit(run.finish())
 """,
 }
 
-STEPPER = "  - {name: stepper, coding_agent: scripted, model: scripted/stepper.json, purpose: Waits for a file before each step}\n"
+STEPPER = "  - {name: stepper, coding_agent: scripted, model: scripted/stepper.json, purpose: Waits before each step}\n"
 
 
 class DemoProject:

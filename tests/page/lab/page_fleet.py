@@ -1,4 +1,4 @@
-"""A demo state root: three weeks of runs of three executors, with incidents, permissions, health, a workflow, and one unreadable run."""
+"""A demo state root: three weeks of runs with incidents, permissions, health, a workflow, and one unreadable run."""
 
 import json
 import random
@@ -11,7 +11,11 @@ from typing import Any
 from agent_workflow.index_store import rebuild
 
 Record = dict[str, Any]
-EXECUTORS = (("pi", "google/gemini-3.6-flash", 0.018), ("codex", "gpt-5.6-luna", 0.052), ("claude", "claude-opus-5", 0.11))
+EXECUTORS = (
+    ("pi", "google/gemini-3.6-flash", 0.018),
+    ("codex", "gpt-5.6-luna", 0.052),
+    ("claude", "claude-opus-5", 0.11),
+)
 NODES = (
     ("plan", (), "completed"),
     ("build-api", ("plan",), "completed"),
@@ -51,9 +55,14 @@ def _write_run(root: Path, number: int, began: datetime, chance: random.Random) 
     samples = 90 if number < 6 else 5
     _journal(run / "run-health-samples.jsonl", [_health(session_id, index, began, chance) for index in range(samples)])
     if status == "failed" or number == 1:
-        _journal(run / "incident-events.jsonl", [_incident(session_id, number, began, "open" if number < 12 else "resolved")])
+        _journal(
+            run / "incident-events.jsonl", [_incident(session_id, number, began, "open" if number < 12 else "resolved")]
+        )
     if number in (1, 4):
-        _journal(run / "permission-events.jsonl", [_permission(session_id, number, began, "pending" if number == 1 else "cleared")])
+        _journal(
+            run / "permission-events.jsonl",
+            [_permission(session_id, number, began, "pending" if number == 1 else "cleared")],
+        )
 
 
 def _write_workflow(run: Path, now: datetime) -> None:
@@ -71,8 +80,18 @@ def _write_workflow(run: Path, now: datetime) -> None:
     _document(run / "workflow-snapshot.json", snapshot)
     digest = sha256((run / "workflow-snapshot.json").read_bytes()).hexdigest()
     nodes = [
-        {"node_id": name, "state": state, "run_id": None if state == "blocked" else f"run-{index:03d}", "attempt": 1, "kind": "task"}
-        | {"bound_at": now.isoformat() if state != "blocked" else None, "retry_of_run_id": None, "terminal_reason": None}
+        {
+            "node_id": name,
+            "state": state,
+            "run_id": None if state == "blocked" else f"run-{index:03d}",
+            "attempt": 1,
+            "kind": "task",
+        }
+        | {
+            "bound_at": now.isoformat() if state != "blocked" else None,
+            "retry_of_run_id": None,
+            "terminal_reason": None,
+        }
         for index, (name, _, state) in enumerate(NODES)
     ]
     status = {"schema": "agent-workflow/workflow-status/v1", "workflow_id": "nightly", "snapshot_sha256": digest}

@@ -10,9 +10,11 @@ import { liveness } from "./core/liveness.js";
 import { Help } from "./help.js";
 import { Sessions } from "./sessions/sessions.js";
 import { Trace } from "./trace/trace.js";
-import { Fleet } from "./fleet/fleet.js";
+import { Later } from "./parts/later.js";
 import { Safely } from "./parts/safely.js";
 import { useProjects } from "./core/projects.js";
+
+const loadFleet = () => import("./fleet/fleet.js").then((module) => module.Fleet);
 
 const THEMES = { system: "◑", light: "○", dark: "●" };
 
@@ -86,7 +88,7 @@ export function Shell() {
     <main id="main" tabindex="-1" ref=${main}>
       ${screen === "sessions" && html`<${Safely} key=${`list ${chosen ?? ""}`}><${Sessions} project=${chosen} route=${route} scope=${scope} /><//>`}
       ${screen === "trace" && html`<${Safely} key=${`trace ${chosen ?? ""}/${rest[1]}`}><${Trace} project=${chosen} adwId=${rest[1]} selection=${rest.slice(2)} route=${route} scope=${scope} /><//>`}
-      ${screen === "fleet" && html`<${Safely} key=${`fleet ${rest.slice(1).join("/")}`}><${Fleet} place=${rest.slice(1)} route=${route} /><//>`}
+      ${screen === "fleet" && html`<${Safely} key=${`fleet ${rest[1] ?? ""}`}><${Later} load=${loadFleet} with=${{ place: rest.slice(1), route }} /><//>`}
     </main>
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
   </div>`;

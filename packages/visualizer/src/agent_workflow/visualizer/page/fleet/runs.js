@@ -9,7 +9,7 @@ import { oneLine, visible } from "../core/text.js";
 import { Fault } from "../parts/fault.js";
 import { SearchBox } from "../parts/search-box.js";
 import { Time } from "../parts/values.js";
-import { RunLink, RunStatus, traceAddress, who } from "./words.js";
+import { ACTIVE, RunLink, RunStatus, traceAddress, who } from "./words.js";
 
 const PAGE = 200;
 const FIRST = { from: null };
@@ -66,6 +66,6 @@ export function Runs({ route }) {
 export function tookOf(run) {
   const from = moment(run.started_at ?? run.created_at);
   const to = moment(run.finished_at);
-  if (from == null || to == null || to < from) return html`<span class="soft">–</span>`;
+  if (from == null || to == null || to < from || ACTIVE.has(run.durable_status)) return html`<span class="soft">–</span>`;
   return duration(to - from);
 }

@@ -26,8 +26,15 @@ export function Workflows({ chosen }) {
       <p class="small soft">${plural(workflow.nodes.length, "node")} · pack ${visible(workflow.pack_id) || "unknown"} · owned by <${RunLink} id=${workflow.owner_run_id} /></p>
       <${Graph} workflow=${workflow} />
       <div class="scrolls" tabindex="0" role="group" aria-label="Nodes, scrollable"><table><thead><tr><th scope="col">state</th><th scope="col">node</th><th scope="col">after</th><th scope="col">executor</th><th scope="col" class="num">attempt</th><th scope="col">run</th><th scope="col">ended because</th></tr></thead>
-        <tbody>${workflow.nodes.map((node) => html`<tr key=${node.node_id}><td><${StatusMark} word=${node.state} /></td><td>${visible(node.node_id)}<div class="small soft">${visible(node.ticket_id)}</div></td><td class="wrap">${visible(node.dependencies) || html`<span class="soft">nothing</span>`}</td><td>${visible(node.executor)}<div class="small soft">${visible(node.model)}</div></td><td class="num">${node.attempt}</td><td>${node.bound_run_id ? html`<${RunLink} id=${node.bound_run_id} />` : html`<span class="soft">none</span>`}</td><td class="wrap">${visible(node.terminal_reason)}</td></tr>`)}</tbody></table></div>
+        <tbody>${inOrder(workflow).map((node) => html`<tr key=${node.node_id}><td><${StatusMark} word=${node.state} /></td><td>${visible(node.node_id)}<div class="small soft">${visible(node.ticket_id)}</div></td><td class="wrap">${visible(node.dependencies) || html`<span class="soft">nothing</span>`}</td><td>${visible(node.executor)}<div class="small soft">${visible(node.model)}</div></td><td class="num">${node.attempt}</td><td>${node.bound_run_id ? html`<${RunLink} id=${node.bound_run_id} />` : html`<span class="soft">none</span>`}</td><td class="wrap">${visible(node.terminal_reason)}</td></tr>`)}</tbody></table></div>
     </section>`)}`;
+}
+
+/** As the graph reads: from left to right, each column from the top. */
+function inOrder(workflow) {
+  const { places } = placed(workflow.nodes, workflow.edges);
+  const at = (node) => places.get(node.node_id);
+  return [...workflow.nodes].sort((left, right) => at(left).column - at(right).column || at(left).row - at(right).row);
 }
 
 function Graph({ workflow }) {

@@ -26,7 +26,7 @@ export function Chart({ title, summary, x, series, format, bars = false, height 
         cursor: { drag: { x: false, y: false }, points: { size: 5 } },
         legend: { live: true },
         scales: { x: { time: true, range: bars ? (_plot, low, high) => [low - 86_400, high + 86_400] : x.length < 2 ? (_plot, low, high) => [low - 60, high + 60] : undefined }, y: { range: (_plot, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
-        axes: [{ ...axis, space: 70 }, { ...axis, size: 62, values: (_plot, ticks) => ticks.map((tick) => format(tick)) }],
+        axes: [{ ...axis, space: 70 }, { ...axis, size: 62, space: 22, values: (_plot, ticks) => ticks.map((tick) => format(tick)) }],
         series: [
           { label: "", value: (_plot, at) => (at == null ? "" : bars ? new Date(at * 1000).toISOString().slice(0, 10) : clock(at * 1000)) },
           ...series.map((one, index) => ({

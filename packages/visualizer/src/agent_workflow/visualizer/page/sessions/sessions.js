@@ -115,6 +115,7 @@ export function Sessions({ project, route, scope }) {
     <${Fault} fault=${fault} stale=${known.length > 0} />
     <p class="said small" role="status">${visible(said)} ${undo && html`<button type="button" class="plain" onClick=${() => { const one = undo; setUndo(null); onArchive({ ...one, archived: true }); }}>undo</button>`}</p>
     ${total === 0 && !fault && !stale && html`<${Nothing} filtered=${filtered} archived=${filters.archived === "1"} />`}
+    ${total == null && ["missing", "empty", "unknown"].includes(fault?.detail) && html`<${Nothing} />`}
     ${total == null && !fault && html`<p class="empty">Reading the sessions …</p>`}
     ${total > 0 && html`<div class=${`session-table${narrow ? " cards" : ""}`} role="table" aria-label="Sessions, newest first" aria-rowcount=${total + 1}>
       <div role="rowgroup" class=${narrow ? "sr" : "session-heads"}><div class="session-row session-head" role="row" aria-rowindex="1">
@@ -147,11 +148,11 @@ function Digest({ extra, rows, since, now, onSeen }) {
   const running = extra.statuses?.working ?? live;
   return html`<p class="digest small soft">
     ${running ? html`<span class="tone-live">${count(running)} at work</span> · ` : ""}
-    ${since == null ? "" : fresh.length === 0 ? `nothing ended since your last visit, ${ago(now - since)}` : html`since your last visit, ${ago(now - since)}: ${plural(fresh.length, "session")} ended – ${parts.map(([number, said]) => `${count(number)} ${said}`).join(", ")} <button type="button" class="plain small" onClick=${onSeen}>mark as seen</button>`}
+    ${since == null ? "" : fresh.length === 0 ? `nothing ended since your last visit, ${ago(now - since)}` : html`since your last visit, ${ago(now - since)}: ${plural(fresh.length, "session")} ended: ${parts.map(([number, said]) => `${count(number)} ${said}`).join(", ")} <button type="button" class="plain small" onClick=${onSeen}>mark as seen</button>`}
   </p>`;
 }
 
-function Nothing({ filtered, archived }) {
+function Nothing({ filtered = false, archived = false }) {
   if (filtered) return html`<div class="empty"><h2>No session matches</h2><p>Press Esc, or <button type="button" class="plain" onClick=${() => setQuery({ q: null, status: null, workflow: null })}>clear the filters</button>.</p></div>`;
   if (archived) return html`<div class="empty"><h2>Nothing is archived</h2><p>A finished session can be put out of the list; nothing is deleted.</p></div>`;
   return html`<div class="empty"><h2>No session yet</h2><p>This page shows a run as soon as one starts. Record any agent command with <code>agent-workflow run -- COMMAND</code>, or see the whole chain with <code>agent-workflow demo</code>.</p></div>`;

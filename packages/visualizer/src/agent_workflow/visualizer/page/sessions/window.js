@@ -35,15 +35,18 @@ export function useSessionWindow(project, filters) {
           pages.set(page, reply.sessions);
           ({ total } = reply);
         }
-        if (Date.now() - facetsAt > FACETS_MS) {
-          extra = await readFacets(project, signal);
-          facetsAt = Date.now();
-        }
         // Pages out of sight are dropped: they would be stale when they are looked at again.
         for (const page of pages.keys()) if (page < from - 2 || page > to + 2) pages.delete(page);
         const rows = new Array(total);
         for (const [page, sessions] of pages) sessions.forEach((session, at) => { if (page * PAGE + at < total) rows[page * PAGE + at] = session; });
-        setState((now) => (now.key === key && !now.stale && now.total === total && now.extra === extra && same(now.rows, rows) && now.fault === null ? now : { key, rows, total, extra, fault: null, stale: false }));
+        const shown = () => setState((now) => (now.key === key && !now.stale && now.total === total && now.extra === extra && same(now.rows, rows) && now.fault === null ? now : { key, rows, total, extra, fault: null, stale: false }));
+        shown();
+        // What the list can be narrowed to comes after the list itself: nobody waits for it.
+        if (Date.now() - facetsAt > FACETS_MS) {
+          extra = await readFacets(project, signal);
+          facetsAt = Date.now();
+          shown();
+        }
         const moving = rows.some((row) => row && MOVING.has(row.shown_status));
         return moving ? LIVE_MS : IDLE_MS;
       },

@@ -52,7 +52,7 @@ function failed(session, phases, gates, events) {
   const last = gates.filter((gate) => gate.phase_id === phase.phase_id).reduce((most, gate) => Math.max(most, gate.attempt ?? 0), 0);
   const red = gates.filter((gate) => gate.phase_id === phase.phase_id && gate.attempt === last && gate.passed === 0);
   for (const gate of red) {
-    for (const check of (listOf(gate.checks_json) ?? []).filter((one) => one?.ok === false)) lines.push(`gate ${gate.gate}: ${oneLine(check.item, 200)} – ${oneLine(check.note, 300)}`);
+    for (const check of (listOf(gate.checks_json) ?? []).filter((one) => one?.ok === false)) lines.push(`gate ${gate.gate}: ${oneLine(check.item, 200)}: ${oneLine(check.note, 300)}`);
   }
   if (failedPhases.length > 1) lines.push(`${plural(failedPhases.length, "phase")} failed; this is the last one.`);
   return {

@@ -37,7 +37,8 @@ export function useTrace(project, adwId) {
         const page = await readEvents(project, adwId, log, signal);
         if (page.reset) results = -1;
         if (!log.absorb(page)) break;
-        if (Date.now() - drawn > DRAW_EVERY_MS) draw({ reading: true });
+        // The first page is shown at once, the rest of a long session as it comes.
+        if (versionBefore === log.version - 1 || Date.now() - drawn > DRAW_EVERY_MS) draw({ reading: true });
       }
       for (let index = log.events.length - 1; index >= 0 && log.events[index].rowid > results; index -= 1) if (RESULTS.has(log.events[index].type)) fresh += 1;
       const moved = before !== detail || log.version !== versionBefore;

@@ -103,10 +103,11 @@ function Block({ block, lost, moving, isSelected, target }) {
   const status = statusOf(dead ? "lost" : phase.status);
   const took = duration(block.end - block.start);
   const open = phase.status === "running" && !dead && moving;
-  const words = `${visible(phase.name)}: ${status.word}, ${dead ? `no end; last sign of life after ${took}` : open ? `${took} so far` : took}${phase.error ? `, ${visible(phase.error)}` : ""}`;
-  return html`<a class=${`block tone-${status.tone}${isSelected ? " selected" : ""}${open ? " open" : ""}${dead ? " dead" : ""}`} href=${target} title=${`${words}\n${visible(phase.description ?? "")}`} aria-label=${words} aria-current=${isSelected ? "true" : undefined}
+  const rest = `: ${status.word}, ${dead ? `no end; last sign of life after ${took}` : open ? `${took} so far` : took}${phase.error ? `, ${visible(phase.error)}` : ""}`;
+  const words = `${visible(phase.name)}${rest}`;
+  return html`<a class=${`block tone-${status.tone}${isSelected ? " selected" : ""}${open ? " open" : ""}${dead ? " dead" : ""}`} href=${target} title=${`${words}\n${visible(phase.description ?? "")}`} aria-current=${isSelected ? "true" : undefined}
     style=${{ left: `${block.x}px`, width: `${block.width}px` }}>
-    <span class="glyph mono" aria-hidden="true">${status.glyph}</span>${block.width > 44 && html`<span class="clip">${visible(phase.name)}</span>`}${block.width > 110 && html`<span class="small num took">${took}</span>`}
+    <span class="glyph mono" aria-hidden="true">${status.glyph}</span><span class=${block.width > 44 ? "clip" : "sr"}>${visible(phase.name)}</span><span class="sr">${rest}</span>${block.width > 110 && html`<span class="small num took" aria-hidden="true">${took}</span>`}
   </a>`;
 }
 

@@ -6,7 +6,7 @@ import { visible } from "../core/text.js";
 export function Verdict({ cause, problems, invalid, addressOfPhase, addressOfEvent, firstProblem }) {
   if (!cause && problems === 0 && invalid.length === 0) return null;
   const rest = [
-    problems > 0 && html`<a href=${addressOfEvent(firstProblem)}>${plural(problems, "error event")}</a> (press <kbd>n</kbd> for the next)`,
+    problems > 0 && html`<a href=${addressOfEvent(firstProblem)}>${plural(problems, "error event")}</a><span class="key-hint"> (press <kbd>n</kbd> for the next)</span>`,
     invalid.length > 0 && html`<a href=${addressOfPhase(invalid[0].phase_id)}>${plural(invalid.length, "reply", "replies")} that did not fit the output type</a>`,
   ].filter(Boolean);
   return html`<section class=${`verdict note ${cause ? `tone-${cause.tone}` : ""}`} aria-label="Why">
