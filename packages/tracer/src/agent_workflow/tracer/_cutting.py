@@ -1,6 +1,7 @@
 """Cutting large payloads for lists: what is left is still JSON, and says how large the whole is."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from agent_workflow.tracer._source import Row
@@ -27,6 +28,18 @@ def cut_payload(row: Row, column: str, limit: int | None) -> None:
     row["payload_cut"] = limit is not None and size > limit
     if row["payload_cut"] and text is not None:
         row[column] = cut_json(text)
+
+
+def shorten_texts(row: Row, *, without: Sequence[str] = ()) -> None:
+    """Shorten every long text of a row in place, each with a mark of what is missing.
+
+    Args:
+        row: any row.
+        without: columns to leave alone.
+    """
+    for name, value in row.items():
+        if type(value) is str and len(value) > CUT_CHARACTERS and name not in without:
+            row[name] = value[:_STRING_CHARACTERS] + _mark(len(value) - _STRING_CHARACTERS)
 
 
 def cut_json(text: str) -> str:

@@ -4,13 +4,14 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_payload
+from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_payload, shorten_texts
 from agent_workflow.tracer._source import NoSuchRecord, Row, TraceSource, folded
 
 MAX_EVENTS: Final = 1_000
 _PAGE_CHARACTERS: Final = 8_000_000
 """A page ends early once so much payload was read: events of any size fit into bounded memory."""
-_CHUNK: Final = 50
+_CHUNK: Final = 25
+_HUGE_CHARACTERS: Final = 262_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +115,9 @@ def read_span(source: TraceSource, span: EventSpan, *, newest: bool = False) -> 
     rows: list[Row] = []
     read = 0
     wanted = span.rowids[::-1] if newest else span.rowids
-    statement = (
-        f"SELECT rowid AS rowid, {source.listed('events')} FROM events"  # noqa: S608
-        " WHERE rowid IN (SELECT value FROM json_each(?))"
-    )
     for start in range(0, len(wanted), _CHUNK):
-        part = source.rows(statement, (json.dumps(wanted[start : start + _CHUNK]),))
-        for row in part:
-            read += len(str(row["payload_json"] or ""))
-            cut_payload(row, "payload_json", CUT_CHARACTERS)
+        part = _read_rows(source, wanted[start : start + _CHUNK])
+        read += sum(min(row["payload_size"], _HUGE_CHARACTERS) for row in part)
         rows += part
         if read > _PAGE_CHARACTERS and start + _CHUNK < len(wanted):
             span = span._replace(has_more=True)
@@ -131,6 +126,24 @@ def read_span(source: TraceSource, span: EventSpan, *, newest: bool = False) -> 
     if rows:
         span = span._replace(cursor=int(rows[-1]["rowid"]), anchor=str(rows[-1]["event_id"]))
     return rows, span
+
+
+def _read_rows(source: TraceSource, rowids: list[int]) -> list[Row]:
+    payload = source.expression("events", "payload_json")
+    # Of a huge payload only the beginning is fetched, as text: taking it apart would cost more memory than it tells.
+    statement = (
+        f"SELECT rowid AS rowid, {source.listed('events', without=('payload_json',))},"  # noqa: S608
+        f" CASE WHEN length({payload}) > {_HUGE_CHARACTERS} THEN substr({payload}, 1, {2 * CUT_CHARACTERS})"
+        f" ELSE {payload} END AS payload_json, length({payload}) AS whole FROM events"
+        " WHERE rowid IN (SELECT value FROM json_each(?))"
+    )
+    rows = source.rows(statement, (json.dumps(rowids),))
+    for row in rows:
+        shorten_texts(row, without=("payload_json",))
+        whole = row.pop("whole") or 0
+        cut_payload(row, "payload_json", CUT_CHARACTERS)
+        row["payload_size"] = max(row["payload_size"], whole)
+    return rows
 
 
 def one_event(source: TraceSource, adw_id: str, event_id: str) -> Row:

@@ -18,6 +18,7 @@ class EventRowids:
     def __init__(self) -> None:
         self._by_session: dict[str, array[int]] = {}
         self._read_to = 0
+        self._anchor: str | None = None
 
     def of(self, source: TraceSource, adw_id: str) -> Sequence[int]:
         """Return the rowids of a session's events."""
@@ -39,7 +40,7 @@ class EventRowids:
 
     def _read_on(self, source: TraceSource) -> None:
         newest = int(source.value("SELECT max(rowid) FROM events") or 0)
-        if newest < self._read_to:
+        if self._event_at(source, self._read_to) != self._anchor:  # rows were renumbered
             self._by_session.clear()
             self._read_to = 0
         if newest == self._read_to:
@@ -50,4 +51,8 @@ class EventRowids:
             if known is None:
                 known = self._by_session[str(adw_id)] = array("q")
             known.append(rowid)
-        self._read_to = newest
+        self._read_to, self._anchor = newest, self._event_at(source, newest)
+
+    def _event_at(self, source: TraceSource, rowid: int) -> str | None:
+        found = source.value("SELECT event_id FROM events WHERE rowid = ?", (rowid,))
+        return None if found is None else str(found)

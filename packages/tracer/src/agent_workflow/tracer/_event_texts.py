@@ -51,8 +51,9 @@ def next_texts(source: TraceSource, adw_id: str, cursor: Cursor, limit: int) -> 
         if "BLOB" in str(error):
             return None
         raise
-    if any(size is not None and (size > CUT_CHARACTERS or has_nul) for _, _, size, has_nul, _ in found):
-        return None
+    for _, _, size, has_nul, text in found:
+        if (size is not None and size > CUT_CHARACTERS) or has_nul or len(text) > 3 * CUT_CHARACTERS:
+            return None
     if found:
         after, anchor = int(found[-1][0]), str(found[-1][1])
     span = EventSpan([row[0] for row in found], after, anchor, len(found) == limit, generation, reset)

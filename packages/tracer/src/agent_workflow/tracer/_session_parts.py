@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_payload
+from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_json, cut_payload
 from agent_workflow.tracer._identity import RecordedProcess
 from agent_workflow.tracer._source import NoSuchRecord, Row, TraceSource
 
 _OF_SESSIONS: Final = "adw_id IN (SELECT value FROM json_each(:sessions))"
+
+_GATE_CHARACTERS: Final = 65_536
 
 _ORDER: Final = {
     "phases": "adw_id, seq, started_at, rowid",
@@ -95,19 +97,38 @@ def one_envelope(source: TraceSource, adw_id: str, envelope_id: str) -> Row:
     raise NoSuchRecord(f"no envelope {envelope_id} in session {adw_id}", path=source.path)
 
 
-def gate_results(source: TraceSource, adw_id: str, phase: str | None = None) -> list[Row]:
+def gate_results(source: TraceSource, adw_id: str, phase: str | None = None, *, whole: bool = False) -> list[Row]:
     """Return what the gates of a session found, oldest first, each with what its evidence is.
 
     Returns:
         Rows with ``outcome`` (``passed``, ``failed``, ``not_observed``) and ``evidence`` (``items``;
-        ``inspected_nothing``: an empty list; ``not_recorded``: an older writer kept none).
+        ``inspected_nothing``: an empty list; ``not_recorded``: an older writer kept none); evidence beyond 64 K
+        characters is cut unless ``whole``.
     """
     rows = _of_phase(parts_of(source, "gate_results", [adw_id]), phase)
     for row in rows:
         passed, checks = row["passed"], row["checks_json"]
         row["outcome"] = "not_observed" if passed is None else "passed" if passed else "failed"
         row["evidence"] = "not_recorded" if checks is None else "items" if json_list(checks) else "inspected_nothing"
+        row["checks_size"] = len(str(checks or ""))
+        row["checks_cut"] = False
+        if not whole and max(row["checks_size"], len(str(row["violations_json"] or ""))) > _GATE_CHARACTERS:
+            row["checks_cut"] = True
+            for name in ("checks_json", "violations_json"):
+                row[name] = None if row[name] is None else cut_json(str(row[name]))
     return rows
+
+
+def one_gate_result(source: TraceSource, adw_id: str, gate_id: int) -> Row:
+    """Read one gate result with all of its evidence.
+
+    Raises:
+        NoSuchRecord: the session has none of this id.
+    """
+    for row in gate_results(source, adw_id, whole=True):
+        if row["id"] == gate_id:
+            return row
+    raise NoSuchRecord(f"no gate result {gate_id} in session {adw_id}", path=source.path)
 
 
 def processes(source: TraceSource, sessions: Sequence[str], *, only_open: bool = False) -> list[RecordedProcess]:

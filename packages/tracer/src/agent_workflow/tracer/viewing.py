@@ -1,6 +1,6 @@
 """What a viewer needs of traces, ours, old ones and those of other writers: lists, pages, files, the shown status."""
 
-from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_payload
+from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_payload, shorten_texts
 from agent_workflow.tracer._event_queries import (
     MAX_EVENTS,
     Cursor,
@@ -44,6 +44,7 @@ from agent_workflow.tracer._session_parts import (
     envelopes,
     gate_results,
     one_envelope,
+    one_gate_result,
     parts_of,
     processes,
     usage_read_and_written,
@@ -98,6 +99,7 @@ __all__ = [
     "next_texts",
     "one_envelope",
     "one_event",
+    "one_gate_result",
     "parts_of",
     "processes",
     "prompts_of_send",
@@ -108,6 +110,7 @@ __all__ = [
     "segments",
     "sends",
     "session_row",
+    "shorten_texts",
     "timeline",
     "usage_read_and_written",
     "weigh",

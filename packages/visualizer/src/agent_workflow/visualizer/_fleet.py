@@ -32,8 +32,9 @@ def runs_page(
     with index.open() as reading:
         if text:
             wanted = folded(text)
-            rows = reading.rows("runs", filters)
-            rows = [row for row in rows if any(wanted in folded(row[name]) for name in _SEARCHED)]
+            rows = reading.rows(
+                "runs", filters, keep=lambda row: any(wanted in folded(row[name]) for name in _SEARCHED)
+            )
         else:
             rows = reading.rows("runs", filters, offset + limit + 1)
         page = _page(index, reading, "runs", rows, limit, offset)

@@ -164,10 +164,11 @@ class SpendRow(Strict):
 
 
 class Spend(Strict):
-    """Spend, newest day first."""
+    """Spend, newest day first; not ``complete`` where the index holds more than was summed up."""
 
     freshness: FreshnessReply
     rows: list[SpendRow]
+    complete: bool
 
 
 class DayOutcome(Strict):
@@ -193,9 +194,10 @@ class GroupOutcome(Strict):
 
 
 class Outcomes(Strict):
-    """How runs ended."""
+    """How runs ended; not ``complete`` where the index holds more than was counted."""
 
     freshness: FreshnessReply
+    complete: bool
     days: list[DayOutcome]
     groups: list[GroupOutcome]
 

@@ -11,7 +11,7 @@ from agent_workflow.visualizer._fleet import attention, health_series, kind_page
 from agent_workflow.visualizer._fleet_sums import outcomes, spend
 from agent_workflow.visualizer._index_reading import Index
 from agent_workflow.visualizer._links import trace_links
-from agent_workflow.visualizer._replies import is_known, json_bytes, reply, tag, unchanged
+from agent_workflow.visualizer._replies import is_known, json_bytes, reply, tag_of, unchanged
 from agent_workflow.visualizer._requests import ERRORS, UNCHANGED, served
 from agent_workflow.visualizer._times import moment
 
@@ -160,13 +160,15 @@ def _add_kind(router: APIRouter, kind: str) -> None:
 def _answer(request: Request, index: Index, ask: Callable[[], dict[str, Any]]) -> Response:
     """Answer from what was worked out a moment ago, or ask the index; unchanged replies are 304."""
 
-    def work() -> tuple[str, dict[str, Any]]:
-        answer = ask()
-        return tag(json_bytes(answer)), answer
+    def work() -> tuple[str, bytes]:
+        answer = json_bytes(ask())
+        return tag_of(answer), answer
 
     name = (request.url.path, request.url.query)
     etag, answer = index.memory.get(name, "", work, seconds=_SECONDS)
-    return unchanged(etag) if is_known(request, etag) else reply(answer, etag)
+    if is_known(request, etag):
+        return unchanged(etag)
+    return Response(answer, 200, {"etag": etag}, media_type="application/json")
 
 
 def index_holds(index: Index, session: str) -> dict[str, Any]:

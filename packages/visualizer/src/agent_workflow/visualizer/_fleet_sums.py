@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from agent_workflow.index_store import MAXIMUM_LIMIT
 from agent_workflow.tracer import parse_time
 from agent_workflow.visualizer._index_reading import Index, Row
 
@@ -17,7 +18,7 @@ def spend(index: Index, since: str | None) -> dict[str, Any]:
     """Sum up what runs cost by day, executor, model and currency; billed and estimated money stay apart."""
     with index.open() as reading:
         rows = reading.rows("metrics", {"since": since})
-        return {"freshness": index.freshness(reading), "rows": sum_spend(rows)}
+        return {"freshness": index.freshness(reading), "rows": sum_spend(rows), "complete": len(rows) < MAXIMUM_LIMIT}
 
 
 def sum_spend(metrics: Iterable[Row]) -> list[Row]:
@@ -62,8 +63,11 @@ def _add(group: Row, row: Row) -> None:
 def outcomes(index: Index, since: str | None) -> dict[str, Any]:
     """Count how runs ended, by day and by executor and model."""
     with index.open() as reading:
-        rows = [row for row in reading.rows("runs", {"since": since}) if row["index_state"] == "current"]
-        return {"freshness": index.freshness(reading), "days": by_day(rows), "groups": by_group(rows)}
+        rows = reading.rows("runs", {"since": since})
+        complete = len(rows) < MAXIMUM_LIMIT
+        rows = [row for row in rows if row["index_state"] == "current"]
+        summed = {"days": by_day(rows), "groups": by_group(rows), "complete": complete}
+        return {"freshness": index.freshness(reading), **summed}
 
 
 def by_day(runs: Iterable[Row]) -> list[Row]:

@@ -1,7 +1,7 @@
 """Several questions to the evidence index over one connection, with its freshness measured once in a while."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -38,8 +38,20 @@ class IndexReading:
         self.database = str(location.database)
         self.connection = connection
 
-    def rows(self, kind: str, filters: Filters | None = None, limit: int = MAXIMUM_LIMIT) -> list[Row]:
+    def rows(
+        self,
+        kind: str,
+        filters: Filters | None = None,
+        limit: int = MAXIMUM_LIMIT,
+        keep: Callable[[Row], bool] | None = None,
+    ) -> list[Row]:
         """Answer one of the index's curated questions, newest first.
+
+        Args:
+            kind: of the question.
+            filters: of the kind.
+            limit: rows to look at.
+            keep: which of them to return, all when omitted.
 
         Raises:
             MalformedRequest: a filter is none of the kind's, or no time.
@@ -52,7 +64,7 @@ class IndexReading:
         for name in ("since", "until"):
             if bound.get(name) is not None:
                 bound[name] = parse_moment(str(bound[name]), name)
-        return self._select(statement(kind), bound | {"limit": max(1, min(limit, MAXIMUM_LIMIT))})
+        return self._select(statement(kind), bound | {"limit": max(1, min(limit, MAXIMUM_LIMIT))}, keep)
 
     def sources(self, session: str) -> list[Row]:
         """Return the files that a run was indexed from."""
@@ -70,11 +82,13 @@ class IndexReading:
         """Compare the index with its sources now."""
         return measure(self.root, self.connection)
 
-    def _select(self, sql: str, bound: Mapping[str, object]) -> list[Row]:
+    def _select(self, sql: str, bound: Mapping[str, object], keep: Callable[[Row], bool] | None = None) -> list[Row]:
         cursor = self.connection.cursor()
         rows: list[Row] = []
         for row in cursor.execute(sql, bound):
-            rows.append({column[0]: value for column, value in zip(cursor.get_description(), row, strict=True)})
+            found = {column[0]: value for column, value in zip(cursor.get_description(), row, strict=True)}
+            if keep is None or keep(found):
+                rows.append(found)
         return rows
 
 
@@ -87,7 +101,7 @@ class Index:
 
     def __init__(self, state_root: Path) -> None:
         self.state_root = state_root
-        self.memory = Memory(256)
+        self.memory = Memory(16)
         self._measured: tuple[float, Freshness] | None = None
 
     @contextmanager

@@ -1,6 +1,5 @@
 """The files of the page, from the package itself; nothing is built, nothing is fetched from elsewhere."""
 
-import hashlib
 import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -9,6 +8,7 @@ from typing import Final
 from fastapi import Request, Response
 
 from agent_workflow.visualizer._errors import UnknownThing
+from agent_workflow.visualizer._replies import tag_of
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -40,7 +40,7 @@ def page_file(request: Request, path: str) -> Response:
     if found is None:
         raise UnknownThing("no such file")
     data = found.read_bytes()
-    etag = f'"{hashlib.blake2b(data, digest_size=12).hexdigest()}"'
+    etag = tag_of(data)
     # Asked about every time, answered from memory: a page of an older version never meets a newer server.
     headers = {"etag": etag, "cache-control": "no-cache"}
     if request.headers.get("if-none-match") == etag:

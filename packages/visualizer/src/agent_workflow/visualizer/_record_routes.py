@@ -16,6 +16,7 @@ from agent_workflow.tracer.viewing import (
     newest_prompts,
     one_envelope,
     one_event,
+    one_gate_result,
     processes,
     prompts_of_send,
     read_range,
@@ -101,6 +102,11 @@ def record_router(find: Finder) -> APIRouter:
     def list_of_gates(request: Request, database: Found, adw_id: AdwId, phase: Word = None) -> Response:
         """Return what the gates found, oldest first."""
         return polled(request, database, lambda source: gate_results(source, adw_id, phase or None))
+
+    @router.get("/sessions/{adw_id}/gates/{gate_id}", response_model=GateRow, responses=ERRORS)
+    def gate_in_full(database: Found, adw_id: AdwId, gate_id: Annotated[int, Path(ge=-(2**63), lt=2**63)]) -> Response:
+        """Return one gate result with all of its evidence."""
+        return reply(database.read(lambda source: one_gate_result(source, adw_id, gate_id)))
 
     @router.get("/sessions/{adw_id}/processes", response_model=list[ProcessRow], responses=ERRORS)
     def list_of_processes(database: Found, adw_id: AdwId) -> Response:

@@ -20,6 +20,11 @@ def tag(*parts: object) -> str:
     return f'"{digest.hexdigest()}"'
 
 
+def tag_of(data: bytes) -> str:
+    """Name the content of a reply."""
+    return f'"{hashlib.blake2b(data, digest_size=12).hexdigest()}"'
+
+
 def is_known(request: Request, etag: str) -> bool:
     """Tell whether the reader says that it has this state."""
     return knows(request.headers.get("if-none-match"), etag)

@@ -18,6 +18,7 @@ from agent_workflow.tracer.viewing import (
     marks,
     parts_of,
     session_row,
+    shorten_texts,
     usage_read_and_written,
 )
 from agent_workflow.visualizer._database import Database
@@ -37,7 +38,11 @@ def session_page(
 ) -> tuple[list[Row], int]:
     """Return one page of sessions and how many there are in all."""
     page = list_sessions(source, wanted, shown, put_away, sort=sort, limit=limit, offset=offset)
-    return _dressed(database, source, page.rows, shown, most_marks), page.total
+    rows = _dressed(database, source, page.rows, shown, most_marks)
+    for row in rows:  # one text of a megabyte must not make every poll of the list as large
+        for part in (row, *row["phases"], *row["agents"]):
+            shorten_texts(part)
+    return rows, page.total
 
 
 def session_detail(
@@ -67,10 +72,11 @@ def _dressed(
     sessions = [str(row["adw_id"]) for row in rows]
     phases = by_session(parts_of(source, "phases", sessions))
     agents = agents_of(source, sessions, phases)
+    generation = source.generation()
     dressed = []
     for row in rows:
         adw_id = str(row["adw_id"])
-        seen = _marks(database, source, adw_id)
+        seen = _marks(database, source, adw_id, generation)
         own = phases.get(adw_id, [])
         state = shown.get(adw_id) if row["status"] == "running" else None
         word = state.word if state else row["status"] or "unknown"
@@ -93,7 +99,7 @@ def _dressed(
     return dressed
 
 
-def _marks(database: Database, source: TraceSource, adw_id: str) -> Marks:
+def _marks(database: Database, source: TraceSource, adw_id: str, generation: str) -> Marks:
     with database.rowids_lock:
         last = database.rowids.last(source, adw_id)
 
@@ -102,7 +108,7 @@ def _marks(database: Database, source: TraceSource, adw_id: str) -> Marks:
             rowids = database.rowids.of(source, adw_id)
         return marks(source, rowids)
 
-    return database.memory.get(("marks", adw_id), last, work)
+    return database.memory.get(("marks", adw_id), (generation, last), work)
 
 
 def _thinned(dots: Sequence[Mark], most: int) -> Sequence[Mark]:

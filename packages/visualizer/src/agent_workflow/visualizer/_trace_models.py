@@ -182,6 +182,8 @@ class GateRow(Columns):
     created_at: Text
     outcome: Literal["passed", "failed", "not_observed"]
     evidence: Literal["items", "inspected_nothing", "not_recorded"]
+    checks_size: int
+    checks_cut: bool
 
 
 class ProcessRow(Columns):
