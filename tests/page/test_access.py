@@ -88,7 +88,7 @@ def test_a_screen_reader_finds_landmarks_tables_and_counts(look: Looker, served:
     """Banner, navigation, main, a search, and a table that tells its size."""
     page = look.open(served)
     for role in ("banner", "main", "search"):
-        expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]  # roles from a list
+        expect(page.get_by_role(role)).to_have_count(1)
     table = page.get_by_role("table", name="Sessions, newest first")
     expect(table).to_have_attribute("aria-rowcount", "8")
     expect(table.get_by_role("columnheader")).to_have_count(9)

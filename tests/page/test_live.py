@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,11 @@ def stored_ids(project: DemoProject, adw_id: str) -> list[str]:
         connection.close()
 
 
+def called(project: DemoProject, times: int) -> bool:
+    """Tell whether the trace holds so many tool calls."""
+    return len(project.events("live0002", "tool_call")) >= times
+
+
 def test_a_tool_call_appears_within_two_polls(look_away: Looker, project: DemoProject, server: Server) -> None:
     """Each step is on the page at most a second after the trace has it; at the end every event is there once."""
     page = look_away.open(server.address)
@@ -67,7 +73,7 @@ def test_a_tool_call_appears_within_two_polls(look_away: Looker, project: DemoPr
     page.get_by_label("log", exact=False).first.check()
     for number in range(1, 5):
         (project.root / f"go-{number}").touch()
-        wait_for(lambda n=number: len(project.events("live0002", "tool_call")) >= n)
+        wait_for(partial(called, project, number))
         expect(page.locator(".event-row .row-link.mono", has_text=f"go-{number}")).to_have_count(1, timeout=1000)
         if number == 2:
             page.reload()

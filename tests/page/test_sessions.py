@@ -51,6 +51,15 @@ def test_search_and_filters_are_in_the_address(look: Looker, served: str) -> Non
     expect(rows).to_have_count(7)
 
 
+def test_the_order_is_chosen_and_kept(look: Looker, served: str) -> None:
+    """Dearest first puts the run with three agents on top."""
+    page = look.open(served)
+    page.get_by_label("Order").select_option("cost")
+    expect(page.locator("[role=row][data-status]").first).to_contain_text("demo0007")
+    page.reload()
+    expect(page.locator("[role=row][data-status]").first).to_contain_text("demo0007")
+
+
 def test_the_keyboard_moves_opens_and_comes_back(look: Looker, served: str) -> None:
     """J, k, n, Enter, Escape, g f, g s and ? do what the help says."""
     page = look.open(served)

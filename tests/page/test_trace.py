@@ -79,7 +79,7 @@ def test_the_command_that_exited_1_is_found_with_one_key(look: Looker, served: s
 def test_lanes_fold_idle_time_and_open_what_is_pressed(look: Looker, served: str) -> None:
     """Idle seconds are folded at first; blocks and marks open their phase and event."""
     page = look.open(f"{served}#/s/demo0001")
-    build = page.get_by_role("link", name=re.compile("^build: success"))
+    build = page.get_by_role("link", name=re.compile(r"^build ?: success"))
     expect(page.locator(".gap.collapsed")).to_have_count(1)
     folded = build.bounding_box()
     page.get_by_label("fold idle time").uncheck()
@@ -146,6 +146,23 @@ def test_prompts_are_shown_send_by_send(look: Looker, served: str) -> None:
     expect(panel).to_contain_text("Asked 2 times")
     panel.locator("summary", has_text="send 2").click()
     expect(panel).to_contain_text("Your last reply was not accepted")
+
+
+def test_each_send_has_its_cost(look: Looker, served: str) -> None:
+    """The first try and the correction are priced apart."""
+    page = look.open(f"{served}#/s/demo0001/phase/demo0001_02_plan")
+    rows = page.locator("table.sends tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("$0.006475")
+    expect(rows.nth(1)).to_contain_text("$0.003475")
+
+
+def test_files_of_a_session_are_read_piece_by_piece(look: Looker, served: str) -> None:
+    """The raw record is one press away."""
+    page = look.open(f"{served}#/s/demo0001")
+    page.locator("summary", has_text="Files").click()
+    page.get_by_role("button", name="builder/envelope.json").click()
+    expect(page.get_by_role("group", name="builder/envelope.json")).to_contain_text("Built greet")
 
 
 def test_tool_calls_are_searched_and_opened(look: Looker, served: str) -> None:

@@ -27,7 +27,10 @@ export function Shell() {
   const [help, setHelp] = useState(false);
   const gPressed = useRef(0);
   const main = useRef(null);
-  const projects = useProjects();
+  const served = useProjects();
+  const projects = served ?? [];
+  // Which database an address means is only known with the list of them: asking before could show another one's sessions.
+  const ready = served !== null || project !== null;
   const chosen = project ?? (projects.length > 1 ? projects[0].name : null);
   const screen = rest[0] === "s" && rest[1] ? "trace" : rest[0] === "fleet" ? "fleet" : "sessions";
   const scope = (segments) => (chosen && projects.length > 1 ? ["p", chosen, ...segments] : segments);
@@ -86,8 +89,9 @@ export function Shell() {
       ${away.state === "away" && html`<div class="banner"><p>The server has not answered since ${clock(away.since)}. What is shown is from then; the page keeps trying and catches up by itself. Start it again with <code>agent-workflow ui</code>.</p></div>`}
     </div>
     <main id="main" tabindex="-1" ref=${main}>
-      ${screen === "sessions" && html`<${Safely} key=${`list ${chosen ?? ""}`}><${Sessions} project=${chosen} route=${route} scope=${scope} /><//>`}
-      ${screen === "trace" && html`<${Safely} key=${`trace ${chosen ?? ""}/${rest[1]}`}><${Trace} project=${chosen} adwId=${rest[1]} selection=${rest.slice(2)} route=${route} scope=${scope} /><//>`}
+      ${!ready && screen !== "fleet" && away.state === "ok" && html`<p class="empty">Reading …</p>`}
+      ${ready && screen === "sessions" && html`<${Safely} key=${`list ${chosen ?? ""}`}><${Sessions} project=${chosen} route=${route} scope=${scope} /><//>`}
+      ${ready && screen === "trace" && html`<${Safely} key=${`trace ${chosen ?? ""}/${rest[1]}`}><${Trace} project=${chosen} adwId=${rest[1]} selection=${rest.slice(2)} route=${route} scope=${scope} /><//>`}
       ${screen === "fleet" && html`<${Safely} key=${`fleet ${rest[1] ?? ""}`}><${Later} load=${loadFleet} with=${{ place: rest.slice(1), route }} /><//>`}
     </main>
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}

@@ -1,10 +1,10 @@
-/** The databases that are served. With one of them, addresses and routes need no project. */
+/** The databases that are served, null until it is known. With one of them, addresses and routes need no project. */
 import { useEffect, useState } from "./html.js";
 import { readProjects } from "./endpoints.js";
 import { startPolling } from "./polling.js";
 
 export function useProjects() {
-  const [projects, setProjects] = useState([]);
+  const [projects, setProjects] = useState(null);
   useEffect(() => {
     const poller = startPolling(
       async (signal) => {

@@ -13,6 +13,7 @@ import { CostTable } from "./cost-table.js";
 import { Envelopes } from "./envelopes.js";
 import { Gates } from "./gates.js";
 import { Prompts } from "./prompts.js";
+import { Sends } from "./sends.js";
 import { ToolCalls } from "./tool-calls.js";
 import { typeOf } from "../trace/event-types.js";
 
@@ -59,7 +60,7 @@ export function PhasePanel({ project, trace, phase, spend, now, home, addressOfE
     ${isAgent && gates.length === 0 && !running && html`<p class="small soft">No gate looked at this phase.</p>`}
     ${calls.length > 0 && html`<${Section} name="phase-calls" level=${3} title="Tool calls" aside=${plural(calls.length, "call")}><${ToolCalls} project=${project} adwId=${session.adw_id} calls=${calls} addressOfEvent=${addressOfEvent} /><//>`}
     ${envelopes.length > 0 && html`<${Section} name="phase-envelopes" level=${3} title="Handed over" aside=${plural(envelopes.length, "reply", "replies")}><${Envelopes} project=${project} adwId=${session.adw_id} envelopes=${envelopes} /><//>`}
-    ${row && html`<${Section} name="phase-cost" level=${3} title="Cost"><${CostTable} row=${row} open=${running} /><//>`}
+    ${row && html`<${Section} name="phase-cost" level=${3} title="Cost"><${CostTable} row=${row} open=${running} /><${Sends} project=${project} adwId=${session.adw_id} phaseId=${phase.phase_id} seenAt=${running ? own.length : "ended"} /><//>`}
     ${isAgent && html`<${Section} name="phase-prompts" level=${3} title="Prompts" open=${false}><${Prompts} project=${project} adwId=${session.adw_id} phase=${phase} seenAt=${running ? own.length : "ended"} /><//>
       <${Section} name="phase-agent" level=${3} title="Agent" aside=${visible(agents.find((one) => one.agent === phase.owner)?.model ?? "")}><${AgentConfig} starts=${starts} agent=${agents.find((one) => one.agent === phase.owner)} /><//>`}
     ${notes.length > 0 && request == null && html`<${Section} name="phase-notes" level=${3} title="Logged" aside=${plural(notes.length, "note")}>

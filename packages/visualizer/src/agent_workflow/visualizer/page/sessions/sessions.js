@@ -18,9 +18,10 @@ import { useSessionWindow } from "./window.js";
 
 const STATUSES = ["working", "waiting", "stalled", "lost", "success", "fail"];
 const FILTERS = ["q", "status", "workflow", "archived"];
+const SORTS = { "": "newest first", oldest: "oldest first", cost: "dearest first", tokens: "most tokens first", duration: "longest first" };
 
 export function Sessions({ project, route, scope }) {
-  const filters = useMemo(() => Object.fromEntries(FILTERS.map((name) => [name, route.query.get(name) ?? ""])), [route]);
+  const filters = useMemo(() => Object.fromEntries([...FILTERS, "sort"].map((name) => [name, route.query.get(name) ?? ""])), [route]);
   const narrow = useMedia("(max-width: 760px)");
   const rowHeight = rem(narrow ? 8.75 : 2.875);
   const { rows, total, extra, fault, onRange, refresh, stale } = useSessionWindow(project, filters);
@@ -109,6 +110,7 @@ export function Sessions({ project, route, scope }) {
       ${Object.keys(extra.workflows ?? {}).length > 0 && html`<select aria-label="Workflow" value=${filters.workflow} onChange=${(event) => setQuery({ workflow: event.currentTarget.value }, { replace: false })}>
         <option value="">any workflow</option>${Object.entries(extra.workflows).map(([name, number]) => html`<option value=${name}>${visible(name)} (${count(number)})</option>`)}
       </select>`}
+      <select aria-label="Order" value=${filters.sort} onChange=${(event) => setQuery({ sort: event.currentTarget.value }, { replace: false })}>${Object.entries(SORTS).map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select>
       <label class="check"><input type="checkbox" checked=${filters.archived === "1"} onChange=${(event) => setQuery({ archived: event.currentTarget.checked ? "1" : null }, { replace: false })} /> archived</label>
       ${filtered && html`<button type="button" onClick=${() => setQuery({ q: null, status: null, workflow: null })}>clear filters</button>`}
     </div>
@@ -117,7 +119,7 @@ export function Sessions({ project, route, scope }) {
     ${total === 0 && !fault && !stale && html`<${Nothing} filtered=${filtered} archived=${filters.archived === "1"} />`}
     ${total == null && ["missing", "empty", "unknown"].includes(fault?.detail) && html`<${Nothing} />`}
     ${total == null && !fault && html`<p class="empty">Reading the sessions …</p>`}
-    ${total > 0 && html`<div class=${`session-table${narrow ? " cards" : ""}`} role="table" aria-label="Sessions, newest first" aria-rowcount=${total + 1}>
+    ${total > 0 && html`<div class=${`session-table${narrow ? " cards" : ""}`} role="table" aria-label=${`Sessions, ${SORTS[filters.sort] ?? SORTS[""]}`} aria-rowcount=${total + 1}>
       <div role="rowgroup" class=${narrow ? "sr" : "session-heads"}><div class="session-row session-head" role="row" aria-rowindex="1">
         ${["Status", "Request", "Agents", "Phases", "Cost", "Tokens", "Runtime", "Started", "Action"].map((name, index) => html`<span role="columnheader" class=${["c-status", "c-what", "c-agents", "c-phases", "c-cost num", "c-tokens num", "c-runtime num", "c-started num", "c-action"][index]}>${name === "Action" ? html`<span class="sr">${name}</span>` : name}</span>`)}
       </div></div>

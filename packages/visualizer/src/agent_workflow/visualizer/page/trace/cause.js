@@ -21,7 +21,7 @@ export function causeOf({ session, phases, gates, events, processes, now }) {
   if (shown === "success") return null;
   if (shown === "lost") return lost(session, phases, processes, events);
   if (shown === "stalled") return stalled(session, phases, now);
-  if (shown === "waiting") return { tone: "wait", headline: "It waits", lines: [session.status_reason ?? ""].filter(Boolean), ...placeOf(running(phases)) };
+  if (shown === "waiting") return { tone: "wait", headline: "It waits", lines: [session.because ?? ""].filter(Boolean), ...placeOf(running(phases)) };
   if (shown !== "fail") return null;
   return failed(session, phases, gates, events);
 }
@@ -88,7 +88,7 @@ function stalled(session, phases, now) {
   const phase = running(phases);
   const seen = moment(session.last_event_at);
   const age = seen == null ? "a while" : duration(now - seen);
-  return { tone: "wait", headline: `Nothing has happened for ${age}${phase ? `, in phase ${phase.name}` : ""}`, lines: ["Its process is alive."], ...placeOf(phase) };
+  return { tone: "wait", headline: `Nothing has happened for ${age}${phase ? `, in phase ${phase.name}` : ""}`, lines: [session.because || "Its process is alive."], ...placeOf(phase) };
 }
 
 function running(phases) {

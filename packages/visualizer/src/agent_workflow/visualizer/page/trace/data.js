@@ -17,14 +17,14 @@ export function useTrace(project, adwId) {
     let detail = null;
     let gates = [];
     let envelopes = [];
-    let processes = [];
+    let processes = null;
     let results = -1;
     let drawn = 0;
     let seen = "";
 
     const draw = (extra = {}) => {
       drawn = Date.now();
-      setState({ ...empty(), ...detail, gates, envelopes, processes, log, version: log.version, fault: null, ...extra });
+      setState({ ...empty(), ...detail, gates, envelopes, processes: processes ?? [], log, version: log.version, fault: null, ...extra });
     };
 
     async function read(signal) {
@@ -46,7 +46,7 @@ export function useTrace(project, adwId) {
         [gates, envelopes] = await Promise.all([readGates(project, adwId, signal), readEnvelopes(project, adwId, signal)]);
         results = log.cursor;
       }
-      if (moved || processes.length === 0) processes = await readProcesses(project, adwId, signal);
+      if (moved || processes === null) processes = await readProcesses(project, adwId, signal);
       const now = `${log.version}/${processes.map((one) => one.state).join()}`;
       if (moved || now !== seen) draw();
       seen = now;

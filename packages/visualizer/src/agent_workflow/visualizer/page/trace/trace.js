@@ -18,6 +18,7 @@ import { causeOf } from "./cause.js";
 import { useTrace } from "./data.js";
 import { EventList } from "./event-list.js";
 import { EventPanel } from "./event-panel.js";
+import { Files } from "./files.js";
 import { Lanes } from "./lanes.js";
 import { PhasesTable } from "./phases-table.js";
 import { Processes } from "./processes.js";
@@ -140,6 +141,7 @@ export function Trace({ project, adwId, selection, route, scope }) {
         <${PhasesTable} trace=${trace} spend=${spend} selected=${phaseId} addressOfPhase=${addressOfPhase} now=${now} moving=${moving} />
         <${EventList} key=${adwId} trace=${trace} handle=${list} showLog=${showLog} onShowLog=${() => toggle("show-log", showLog, setShowLog)} follow=${following} onFollow=${setFollow} moving=${moving} selected=${eventId} addressOfEvent=${addressOfEvent} project=${project} route=${route} />
         <${Processes} processes=${processes} />
+        <${Files} project=${project} adwId=${adwId} seenAt=${moving ? "moving" : session.ended_at} />
       </div>`}
       ${panel}
     </div>
