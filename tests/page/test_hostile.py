@@ -177,6 +177,7 @@ def test_gates_tell_nothing_inspected_from_no_evidence(hostile_page: str, look: 
     """NULL and an empty list are different answers."""
     page = look.open(f"{hostile_page}#/s/evil0001/phase/evil0001_01_x")
     panel = page.get_by_role("complementary", name="Phase")
+    expect(panel.locator(".problems li")).to_have_count(3)
     expect(panel).to_contain_text("No evidence recorded.")
     expect(panel).to_contain_text("Inspected nothing.")
     expect(page.locator(".summary")).to_contain_text("unknown")

@@ -17,8 +17,6 @@ export function visible(value) {
     .replace(/\r\n?/g, "\n")
     .replace(HIDDEN, (hidden) => {
       const code = hidden.codePointAt(0);
-      if (code < 0x20) return String.fromCharCode(0x2400 + code);
-      if (code === 0x7f) return "\u2421";
       return `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
     });
 }

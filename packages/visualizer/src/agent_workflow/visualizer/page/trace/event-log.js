@@ -23,6 +23,7 @@ export class EventLog {
     this.version = (this.version ?? 0) + 1;
     this.text = 0;
     this.problems = [];
+    this.unsure = new Map();
     this.newest = null;
   }
 
@@ -48,7 +49,23 @@ export class EventLog {
     this.events.push(event);
     this.byId.set(event.id, event);
     if (event.problem) this.problems.push(event);
+    if (event.type === "tool_call" && event.ok === null && event.cut) this.unsure.set(event.rowid, event);
     if (!this.newest || (event.end ?? event.at) >= (this.newest.end ?? this.newest.at)) this.newest = event;
+  }
+
+  /** Take from the timeline how those calls went whose payload was cut before it says so. */
+  settle(timeline) {
+    timeline.rowid.forEach((rowid, index) => {
+      const event = this.unsure.get(rowid);
+      if (!event || timeline.ok[index] == null) return;
+      event.ok = timeline.ok[index] === 1;
+      if (event.ok) return;
+      event.problem = true;
+      this.problems.push(event);
+    });
+    if (this.unsure.size > 0) this.problems.sort((left, right) => left.rowid - right.rowid);
+    this.unsure.clear();
+    this.version += 1;
   }
 
   /** Keep what the screens show; drop long payloads once the budget is spent. */
