@@ -10,6 +10,7 @@ from typing import Final
 from agent_workflow.tracer._source import TraceSource
 
 _EMPTY: Final = array("q")
+_CHUNK: Final = 20_000
 
 
 class EventRowids:
@@ -45,12 +46,16 @@ class EventRowids:
             self._read_to = 0
         if newest == self._read_to:
             return
-        statement = "SELECT rowid, adw_id FROM events WHERE rowid > ? AND rowid <= ? ORDER BY rowid"
-        for rowid, adw_id in source.tuples(statement, (self._read_to, newest)):
-            known = self._by_session.get(adw_id)
-            if known is None:
-                known = self._by_session[str(adw_id)] = array("q")
-            known.append(rowid)
+        statement = "SELECT rowid, adw_id FROM events WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?"
+        read_to = self._read_to
+        while read_to < newest:
+            part = source.tuples(statement, (read_to, newest, _CHUNK))
+            for rowid, adw_id in part:
+                known = self._by_session.get(adw_id)
+                if known is None:
+                    known = self._by_session[str(adw_id)] = array("q")
+                known.append(rowid)
+            read_to = part[-1][0] if part else newest
         self._read_to, self._anchor = newest, self._event_at(source, newest)
 
     def _event_at(self, source: TraceSource, rowid: int) -> str | None:
