@@ -1,5 +1,6 @@
 """Fixtures around the page: a real Chromium, a real server, real traces."""
 
+import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from page_demo import DemoProject
 from page_fleet import write_fleet
 from page_server import Looker, Server, browser, chromium_path
 from playwright.sync_api import Browser
+
+from agent_workflow.index_store import rebuild
 
 
 @pytest.fixture(scope="session")
@@ -64,17 +67,22 @@ def served(demo: DemoProject, fleet_root: Path, tmp_path_factory: pytest.TempPat
     server.stop()
 
 
-@pytest.fixture
-def genuine(tmp_path: Path) -> Iterator[str]:
-    """Serve the genuine trace, unpacked afresh."""
-    import os
-
+@pytest.fixture(scope="session")
+def genuine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the genuine trace and an index of the genuine evidence, unpacked afresh."""
     corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
     if not corpus:
         pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
-    with tarfile.open(Path(corpus) / "sssf-project.tar.xz") as archive:
-        archive.extractall(tmp_path / "genuine", filter="data")
-    database = next((tmp_path / "genuine").rglob("sssf.db"))
-    server = Server([database], tmp_path / "no-state", tmp_path / "home")
+    place = tmp_path_factory.mktemp("genuine")
+    for name in ("sssf-project", "agent-workflow-state"):
+        with tarfile.open(Path(corpus) / f"{name}.tar.xz") as archive:
+            # "tar" and not "data": the evidence holds links on purpose, and nothing here follows one.
+            archive.extractall(place / name, filter="tar")
+    state = place / "agent-workflow-state/state"
+    for folder in (state, *state.iterdir()):
+        folder.chmod(0o700)
+    rebuild(state)
+    database = next((place / "sssf-project").rglob("sssf.db"))
+    server = Server([database], state, place / "home")
     yield server.address
     server.stop()

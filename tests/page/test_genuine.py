@@ -48,3 +48,20 @@ def test_every_session_of_it_opens_on_every_phase(genuine: str, look: Looker) ->
         for link in links:
             page.goto(genuine + link)
             expect(page.get_by_role("complementary", name="Phase")).to_be_visible()
+
+
+def test_every_run_of_the_genuine_evidence_opens(genuine: str, look: Looker) -> None:
+    """Sealed, failed, tampered, retired and unsafe runs: each has its page, and none breaks it."""
+    page = look.open(f"{genuine}#/fleet?since=3650d")
+    expect(page.get_by_role("region", name="Waiting for a person")).to_contain_text("supervisor-permission")
+    page.goto(f"{genuine}#/fleet/index")
+    expect(page.get_by_role("region", name="Errors")).to_contain_text("a link, which is never followed")
+    page.goto(f"{genuine}#/fleet/workflows")
+    expect(page.locator("g.node").first).to_be_visible()
+    page.goto(f"{genuine}#/fleet/runs")
+    expect(page.locator("table.runs tbody tr")).to_have_count(59)
+    runs = page.locator("table.runs td:nth-child(2) a").evaluate_all("(all) => all.map((one) => one.textContent)")
+    for run in runs:
+        page.goto(f"{genuine}#/fleet/run/{run}")
+        expect(page.locator("h2.mono", has_text=run).first).to_be_visible()
+        expect(page.get_by_role("alert")).to_have_count(0)
