@@ -17,7 +17,7 @@ PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pi check format bench build alone clean
+.PHONY: help demo test pi check format bench screenshots build alone clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -46,6 +46,9 @@ format: $(UV) ## rewrite the sources as `make check` wants them
 
 bench: $(UV) ## measure the index against the floor; figures and the machine are in benchmarks/README.md
 	@$(RUN) python -m benchmarks $(ARGS)
+
+screenshots: $(UV) ## the pictures in docs/screenshots, from demo data; needs Chromium
+	@$(RUN) python scripts/screenshots $(ARGS)
 
 build: $(UV) ## every package as sdist and wheel, into dist/
 	@rm -rf dist

@@ -1,0 +1,199 @@
+"""One trace database that is served: a few connections, opened again by themselves when the file is another one."""
+
+import threading
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from agent_workflow.tracer import NoSuchSession, TraceReadError, TracerError, locate_data_dir
+from agent_workflow.tracer.viewing import EventRowids, FileIdentity, NoSuchRecord, TraceSource
+from agent_workflow.visualizer._memory import Memory
+
+T = TypeVar("T")
+
+_MOST_IDLE: Final = 4
+_MOST_ANSWERS: Final = 256
+
+
+class NotAtOnce(Exception):
+    """An answer that cannot be given without waiting."""
+
+
+class Database:
+    """A trace database by name.
+
+    Attributes:
+        name: in addresses.
+        path: of the file.
+        memory: what was worked out from this filling of it; forgotten with it.
+        rowids: likewise.
+    """
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self.path = path
+        self.memory = Memory()
+        self.rowids = EventRowids()
+        self.rowids_lock = threading.Lock()
+        self._lock = threading.Lock()
+        self._idle: list[TraceSource] = []
+        self._identity: FileIdentity | None = None
+        self._watch_lock = threading.Lock()
+        self._watch: TraceSource | None = None
+        self._opened = 0
+        self._quick: TraceSource | None = None
+        self._quick_version = -1
+        self._quick_answers: dict[Hashable, Any] = {}
+        self._data_dir: Path | None = None
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the session directories are, looked up once."""
+        if self._data_dir is None:
+            try:
+                self._data_dir = locate_data_dir(self.path)
+            except TracerError:
+                self._data_dir = self.path.absolute().parent
+        return self._data_dir
+
+    def session_directory(self, adw_id: str) -> Path:
+        """Name the directory of a session; it may not exist."""
+        return self.data_dir / "sessions" / adw_id
+
+    def read(self, ask: Callable[[TraceSource], T]) -> T:
+        """Ask the database inside one snapshot; when the file was changed under us, once more over a new connection.
+
+        Raises:
+            NoSuchSession, NoSuchRecord: as asked.
+            TraceReadError: it cannot be read now.
+        """
+        try:
+            return self._ask(ask)
+        except (NoSuchSession, NoSuchRecord):
+            raise
+        except TraceReadError:
+            self.forget()
+            return self._ask(ask)
+
+    def read_at_once(self, question: Hashable, ask: Callable[[TraceSource], tuple[T, bool]]) -> T:
+        """Ask the database without ever waiting: no lock, no opening, over a connection kept for this.
+
+        Called from the event loop only, so one at a time. While nobody has committed, the answer of before holds.
+
+        Args:
+            question: equal ones have equal answers.
+            ask: finds the answer, and whether it is small enough to be kept.
+
+        Raises:
+            NotAtOnce: it would have to wait, or something is wrong; :meth:`read` finds out what.
+        """
+        source = self._quick
+        try:
+            if source is None or source.identity != FileIdentity.of(self.path):
+                raise NotAtOnce
+            version = source.data_version()
+            if version != self._quick_version:
+                self._quick_answers.clear()
+                source.notice_schema()
+                self._quick_version = version
+            elif question in self._quick_answers:
+                answer: T = self._quick_answers[question]
+                return answer
+            answer, is_small = ask(source)
+            if is_small and len(self._quick_answers) < _MOST_ANSWERS:
+                self._quick_answers[question] = answer
+            return answer
+        except TracerError as error:
+            self._quick = None
+            if source is not None:
+                source.close()
+            raise NotAtOnce from error
+
+    def prepare_reading_at_once(self) -> None:
+        """Open the connection that never waits, where there is none for the file of now; may wait itself.
+
+        Raises:
+            TraceReadError: it cannot be opened.
+        """
+        source = self._quick
+        if source is None or source.identity != FileIdentity.of(self.path):
+            self._quick_version = -1
+            self._quick = TraceSource(self.path, wait_ms=0)  # the old one is closed where the last user lets it go
+
+    def version(self) -> str:
+        """Name the state of the database: it changes with every commit of anybody, and with the file.
+
+        Raises:
+            TraceReadError: it cannot be read now.
+        """
+        identity = FileIdentity.of(self.path)
+        with self._watch_lock:
+            if self._watch is None or self._watch.identity != identity:
+                self._close_watch()
+                self.forget(connections_only=False)
+                self._watch = TraceSource(self.path)
+                self._opened += 1
+            try:
+                return f"{self._opened}-{self._watch.data_version()}"
+            except TraceReadError:
+                self._close_watch()
+                raise
+
+    def forget(self, *, connections_only: bool = False) -> None:
+        """Close idle connections and, unless told otherwise, drop what was worked out from them."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._identity = None
+            if not connections_only:
+                self.memory.clear()
+                self.rowids = EventRowids()
+        for source in idle:
+            source.close()
+
+    def close(self) -> None:
+        """Close everything."""
+        self.forget()
+        if self._quick is not None:
+            self._quick.close()
+            self._quick = None
+        with self._watch_lock:
+            self._close_watch()
+
+    def _close_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+    def _ask(self, ask: Callable[[TraceSource], T]) -> T:
+        source = self._take()
+        is_sound = False
+        try:
+            source.notice_schema()
+            with source.snapshot():
+                answer = ask(source)
+            is_sound = True
+            return answer
+        except (NoSuchSession, NoSuchRecord):
+            is_sound = True
+            raise
+        finally:
+            self._give_back(source, is_sound=is_sound)
+
+    def _take(self) -> TraceSource:
+        identity = FileIdentity.of(self.path)
+        with self._lock:
+            changed = self._identity is not None and self._identity != identity
+        if changed:
+            self.forget()
+        with self._lock:
+            self._identity = identity
+            if self._idle:
+                return self._idle.pop()
+        return TraceSource(self.path)
+
+    def _give_back(self, source: TraceSource, *, is_sound: bool) -> None:
+        with self._lock:
+            if is_sound and source.identity == self._identity and len(self._idle) < _MOST_IDLE:
+                self._idle.append(source)
+                return
+        source.close()

@@ -1,0 +1,157 @@
+"""What the fleet screen shows of the evidence index: runs, one run whole, what waits, workflows."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from agent_workflow.tracer.viewing import folded
+from agent_workflow.visualizer._errors import UnknownThing
+from agent_workflow.visualizer._index_reading import Filters, Index, IndexReading, Row
+from agent_workflow.visualizer._links import Link
+
+Linker = Callable[[list[str]], Callable[[str, str | None], Link]]
+
+_MOST: Final = 1_000
+_SEARCHED: Final = (
+    "session_id", "ticket_id", "pack_id", "workflow_id", "agent_name", "executor", "model", "workdir", "branch",
+    "failure_category", "disposition", "durable_status",
+)  # fmt: skip
+
+
+def kind_page(index: Index, kind: str, filters: Filters, *, limit: int, offset: int) -> dict[str, Any]:
+    """Return one page of a kind of rows, newest first."""
+    with index.open() as reading:
+        rows = reading.rows(kind, filters, offset + limit + 1)
+        return _page(index, reading, kind, rows, limit, offset)
+
+
+def runs_page(
+    index: Index, filters: Filters, text: str | None, linker: Linker, *, limit: int, offset: int
+) -> dict[str, Any]:
+    """Return one page of runs that pass the filters and hold a text, each with the trace it comes from."""
+    with index.open() as reading:
+        if text:
+            wanted = folded(text)
+            rows = reading.rows(
+                "runs", filters, keep=lambda row: any(wanted in folded(row[name]) for name in _SEARCHED)
+            )
+        else:
+            rows = reading.rows("runs", filters, offset + limit + 1)
+        page = _page(index, reading, "runs", rows, limit, offset)
+    page["rows"] = _linked(page["rows"], linker)
+    return page
+
+
+def run_detail(index: Index, session: str, linker: Linker) -> dict[str, Any]:
+    """Return one run with all that the index knows of it.
+
+    Raises:
+        UnknownThing: the index has no such run.
+    """
+    with index.open() as reading:
+        runs = reading.rows("runs", {"session": session}, 1)
+        if not runs:
+            raise UnknownThing(f"no run {session} in the index")
+        lists = {name: reading.rows(kind, {"session": session}, _MOST) for name, kind in _LISTS.items()}
+        process = reading.rows("processes", {"session": session}, 1)
+        sources = [_source(row) for row in reading.sources(session)]
+        return {
+            "freshness": index.freshness(reading),
+            "run": _linked(runs, linker)[0],
+            "sources": sources,
+            **lists,
+            "process": process[0] if process else None,
+            "retried_by": reading.retried_by(session),
+        }
+
+
+_LISTS: Final = {
+    "events": "events",
+    "incidents": "incidents",
+    "permissions": "permissions",
+    "remediations": "remediations",
+    "metrics": "metrics",
+    "errors": "errors",
+    "notices": "notices",
+    "repairs": "repairs",
+    "nodes": "workflow-nodes",
+}
+
+
+def health_series(index: Index, session: str, points: int) -> dict[str, Any]:
+    """Return a run's health samples, oldest first, thinned evenly; the first and the last are kept.
+
+    Raises:
+        UnknownThing: the index has no such run.
+    """
+    with index.open() as reading:
+        if not reading.rows("runs", {"session": session}, 1):
+            raise UnknownThing(f"no run {session} in the index")
+        rows = reading.rows("health", {"session": session})[::-1]
+        return {"freshness": index.freshness(reading), "sample_count": len(rows), "rows": thinned(rows, points)}
+
+
+def thinned(rows: list[Row], most: int) -> list[Row]:
+    """Keep at most so many rows, evenly spread, with both ends."""
+    if len(rows) <= most:
+        return rows
+    if most < 2:
+        return rows[-1:]
+    step = (len(rows) - 1) / (most - 1)
+    return [rows[round(number * step)] for number in range(most)]
+
+
+def attention(index: Index) -> dict[str, Any]:
+    """Return what waits for a person: permissions pending and incidents open, by the latest row of each."""
+    with index.open() as reading:
+        permissions = _latest(
+            reading.rows("permissions"), ("session_id", "operation", "resource_class", "target"), "pending"
+        )
+        incidents = _latest(reading.rows("incidents"), ("session_id", "incident_id"), "open")
+        return {"freshness": index.freshness(reading), "permissions": permissions, "incidents": incidents}
+
+
+def _latest(rows: list[Row], key: tuple[str, ...], state: str) -> list[Row]:
+    newest: dict[tuple[Any, ...], Row] = {}
+    for row in rows:  # newest first
+        newest.setdefault(tuple(row[name] for name in key), row)
+    return [row for row in newest.values() if row["state"] == state][:_MOST]
+
+
+def workflows(index: Index, workflow: str | None, filters: Filters) -> dict[str, Any]:
+    """Return workflows with their nodes and edges.
+
+    Raises:
+        UnknownThing: the index has no such workflow.
+    """
+    with index.open() as reading:
+        rows = [row for row in reading.rows("workflows", filters) if workflow in (None, row["workflow_id"])][:_MOST]
+        if workflow is not None and not rows:
+            raise UnknownThing(f"no workflow {workflow} in the index")
+        nodes: dict[str, list[Row]] = {}
+        for node in reading.rows("workflow-nodes"):
+            nodes.setdefault(str(node["workflow_id"]), []).append(node)
+        for row in rows:
+            name = str(row["workflow_id"])
+            row |= {"nodes": nodes.get(name, []), "edges": reading.edges(name)}
+        return {"freshness": index.freshness(reading), "workflows": rows}
+
+
+def _linked(rows: list[Row], linker: Linker) -> list[Row]:
+    link = linker([str(row["session_id"]) for row in rows])
+    return [row | {"trace": link(str(row["session_id"]), row["workdir"])} for row in rows]
+
+
+def _source(row: Row) -> Row:
+    named = row.pop("schema_ids_json")
+    return row | {"schema_ids": json.loads(named) if named else []}
+
+
+def _page(index: Index, reading: IndexReading, kind: str, rows: list[Row], limit: int, offset: int) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "database": reading.database,
+        "freshness": index.freshness(reading),
+        "rows": rows[offset : offset + limit],
+        "has_more": len(rows) > offset + limit,
+    }

@@ -1,0 +1,82 @@
+"""The short way of a plain poll for events: what every open page asks twice a second.
+
+Only a request that is well-formed beyond doubt goes it; everything else, and every mistake, is left to the documented
+route, which answers the same by the same function. It saves the routing and validation of a framework, and, where there
+is nothing to wait for and little to read, the change of threads: each costs more than what the database does.
+"""
+
+import asyncio
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent_workflow.tracer import TracerError
+from agent_workflow.tracer.viewing import Cursor
+from agent_workflow.visualizer._database import Database, NotAtOnce
+from agent_workflow.visualizer._errors import VisualizerError, error_reply, problem_of
+from agent_workflow.visualizer._event_pages import PageRequest, event_page, event_page_at_once
+from agent_workflow.visualizer._projects import Projects
+
+_PATH: Final = re.compile(
+    r"/api(?:/projects/([A-Za-z0-9][A-Za-z0-9_.-]{0,127}))?/sessions/([A-Za-z0-9][A-Za-z0-9_.-]{0,127})/events\Z"
+)
+_NUMBER: Final = re.compile(r"[0-9]{1,18}\Z")
+_NAMES: Final = frozenset({"after", "limit", "generation", "anchor"})
+_THREADS: Final = 4
+
+
+class ShortWay:
+    """Pure ASGI, inside of the guard."""
+
+    def __init__(self, app: ASGIApp, projects: Projects) -> None:
+        self.app = app
+        self.projects = projects
+        self._threads = ThreadPoolExecutor(_THREADS, "event-polls")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a plain poll, or let the request go on."""
+        found = self._plain_poll(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
+        if found is None:
+            await self.app(scope, receive, send)
+            return
+        try:
+            answer = event_page_at_once(*found)
+        except NotAtOnce:
+            answer = await self._patiently(*found)
+        await answer(scope, receive, send)
+
+    async def _patiently(self, database: Database, asked: PageRequest) -> Response:
+        """Answer in a thread: SQLite may wait there for a lock, never in the loop that all other requests need."""
+
+        def work() -> Response:
+            answer = event_page(database, asked)
+            database.prepare_reading_at_once()
+            return answer
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except (TracerError, VisualizerError, OSError) as error:
+            return error_reply(problem_of(error))
+
+    def _plain_poll(self, scope: Scope) -> tuple[Database, PageRequest] | None:
+        path = _PATH.match(scope["path"])
+        if path is None:
+            return None
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        query = dict(pairs)
+        if len(query) != len(pairs) or not query.keys() <= _NAMES:
+            return None
+        after, limit = query.get("after", "0"), query.get("limit", "500")
+        place = Cursor(0, query.get("generation", ""), query.get("anchor", ""))
+        if not (_NUMBER.match(after) and _NUMBER.match(limit)) or len(place.generation) + len(place.anchor) > 500:
+            return None
+        try:
+            database = self.projects.named(path[1])
+        except VisualizerError:
+            return None
+        known = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"), None)
+        return database, PageRequest(path[2], place._replace(after=int(after)), limit=int(limit), known=known)

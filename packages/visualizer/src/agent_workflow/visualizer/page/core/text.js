@@ -1,0 +1,56 @@
+/** What agents wrote, made safe to look at: colours dropped, every other invisible character shown. */
+
+const COLOURS = /\u001b\[[0-9;:]*m/g;
+// C0 without tab, line feed and carriage return; DEL; C1; what hides or reorders text.
+const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
+
+/**
+ * Make control and bidi characters visible.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function visible(value) {
+  const text = typeof value === "string" ? value : value == null ? "" : String(value);
+  if (!text) return "";
+  return text
+    .replace(COLOURS, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(HIDDEN, (hidden) => {
+      const code = hidden.codePointAt(0);
+      return `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+    });
+}
+
+/** The same on one line, cut at `most` characters; the whole belongs into a title or a block nearby. */
+export function oneLine(value, most = 200) {
+  const text = typeof value === "string" ? value : value == null ? "" : String(value);
+  const line = visible(text.slice(0, most * 4)).replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
+
+/** Parse JSON from the trace; what is no JSON comes back as the text it is. */
+export function parsed(value) {
+  if (typeof value !== "string") return value ?? null;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** A list where one belongs; whatever else a writer left there is no list. */
+export function listOf(value) {
+  const found = parsed(value);
+  return Array.isArray(found) ? found : null;
+}
+
+/** Text for a heading or a cell: all of it unless it is absurdly long. */
+export function limited(value, most = 2000) {
+  const text = typeof value === "string" ? value : value == null ? "" : String(value);
+  return text.length > most ? `${visible(text.slice(0, most))} … (${text.length.toLocaleString("en-US")} characters)` : visible(text);
+}
+
+/** A value as text: strings as they are, everything else as indented JSON. */
+export function pretty(value) {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+}

@@ -1,0 +1,140 @@
+/**
+ * The events of one session as they come in: no one lost, no one twice. The cursor is the highest rowid seen; when the
+ * database says that its rowids have started again, everything is read again from the start.
+ */
+import { moment } from "../core/format.js";
+import { listOf, oneLine, parsed, pretty } from "../core/text.js";
+
+// So much text of payloads stays in memory; beyond it a payload is fetched again when somebody looks at it.
+const TEXT_BUDGET = 12_000_000;
+
+export class EventLog {
+  constructor() {
+    this.reset();
+  }
+
+  reset() {
+    this.generation = "";
+    this.anchor = "";
+    this.cursor = 0;
+    this.settled = false;
+    this.events = [];
+    this.byId = new Map();
+    this.version = (this.version ?? 0) + 1;
+    this.text = 0;
+    this.problems = [];
+    this.unsure = new Map();
+    this.newest = null;
+  }
+
+  /**
+   * Take in a page. A page that says "reset" starts again from the first event.
+   * @returns {boolean} whether there is more to read at once
+   */
+  absorb(page) {
+    if (page.reset) this.reset();
+    this.generation = page.generation;
+    this.anchor = page.anchor;
+    for (const row of page.events) {
+      if (row.rowid <= this.cursor || this.byId.has(row.event_id)) continue;
+      this.add(this.slim(row));
+    }
+    this.cursor = Math.max(this.cursor, page.cursor);
+    if (page.events.length > 0 || page.reset) this.version += 1;
+    this.settled = !page.has_more;
+    return page.has_more;
+  }
+
+  add(event) {
+    this.events.push(event);
+    this.byId.set(event.id, event);
+    if (event.problem) this.problems.push(event);
+    if (event.type === "tool_call" && event.ok === null && event.cut) this.unsure.set(event.rowid, event);
+    if (!this.newest || (event.end ?? event.at) >= (this.newest.end ?? this.newest.at)) this.newest = event;
+  }
+
+  /** Take from the timeline how those calls went whose payload was cut before it says so. */
+  settle(timeline) {
+    timeline.rowid.forEach((rowid, index) => {
+      const event = this.unsure.get(rowid);
+      if (!event || timeline.ok[index] == null) return;
+      event.ok = timeline.ok[index] === 1;
+      if (event.ok) return;
+      event.problem = true;
+      this.problems.push(event);
+    });
+    if (this.unsure.size > 0) this.problems.sort((left, right) => left.rowid - right.rowid);
+    this.unsure.clear();
+    this.version += 1;
+  }
+
+  /** Keep what the screens show; drop long payloads once the budget is spent. */
+  slim(row) {
+    const text = row.payload_json ?? "";
+    const payload = parsed(text);
+    const facts = payload && typeof payload === "object" ? payload : {};
+    const cut = Boolean(row.payload_cut) || !(payload && typeof payload === "object");
+    const keep = row.type !== "tool_call" || this.text < TEXT_BUDGET;
+    if (keep) this.text += text.length;
+    const at = moment(row.started_at) ?? 0;
+    const end = moment(row.ended_at);
+    return {
+      rowid: row.rowid,
+      id: row.event_id,
+      phase: row.phase_id,
+      parent: row.parent_id,
+      type: row.type || "unknown",
+      name: row.name ?? "",
+      label: labelOf(row, facts),
+      at,
+      end,
+      startedAt: row.started_at,
+      took: end != null && at ? end - at : numberOrNull(facts.duration_ms),
+      tokens: row.tokens,
+      ok: facts.ok ?? row.ok ?? null,
+      problem: isProblem(row.type, facts, row),
+      size: row.payload_size ?? text.length,
+      cut,
+      payload: keep ? facts : null,
+    };
+  }
+}
+
+/** What counts as an error when somebody asks for the next one. */
+function isProblem(type, facts, row) {
+  if (type === "error" || type === "gate_fail") return true;
+  if (type === "tool_call") return (facts.ok ?? row.ok) === false;
+  return false;
+}
+
+const MAIN_ARGUMENTS = ["command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt", "description"];
+
+function labelOf(row, facts) {
+  if (row.type === "tool_call") {
+    const args = facts.args && typeof facts.args === "object" ? facts.args : {};
+    const main = MAIN_ARGUMENTS.find((name) => args[name] != null);
+    if (main) return oneLine(`${facts.tool ?? row.name}: ${args[main]}`, 160);
+    return oneLine(row.name || facts.tool || "", 160);
+  }
+  if (row.type === "log") {
+    if (typeof facts.message === "string") return oneLine(facts.message, 240);
+    if (facts.input != null) return oneLine(`request: ${facts.input}`, 240);
+    const pairs = Object.entries(facts).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+    return oneLine(pairs.join(" · ") || row.name, 240);
+  }
+  if (row.type === "error") return oneLine([row.name === "not_accepted" ? "not accepted" : "", facts.error ?? facts.reason ?? row.name].filter(Boolean).join(": "), 240);
+  if (row.type === "gate_fail") return oneLine([row.name, ...(listOf(facts.violations) ?? []).map(pretty)].join(" · "), 240);
+  if (row.type === "gate_pass") {
+    const checks = facts.checks;
+    const looked = Array.isArray(checks) ? (checks.length ? `${checks.length} checked` : "inspected nothing") : "no evidence recorded";
+    return oneLine(`${row.name} · ${looked}`, 240);
+  }
+  if (row.type === "handoff") return oneLine([facts.summary, ...(listOf(facts.artifacts) ?? []).map(pretty)].filter(Boolean).join(" · ") || row.name, 240);
+  if (row.type === "agent_start") return oneLine([row.name, facts.model, facts.coding_agent].filter(Boolean).join(" · "), 240);
+  if (row.type === "phase_end") return oneLine(`${row.name} · ${facts.status ?? ""}`, 240);
+  return oneLine(row.name, 240);
+}
+
+function numberOrNull(value) {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
