@@ -1,9 +1,9 @@
 """Ends the agents of a workflow that was killed without a chance to do so itself.
 
 Started beside a workflow as ``python -I -S _keeper.py MARK``, with a pipe on stdin. Lines ``+PID`` and ``-PID`` tell
-which agents run. When the pipe closes and agents are left, the workflow is gone: they and everything below them are
-killed. Uses the standard library alone, so that it starts in a few milliseconds; stands in its own session, so that
-what kills the workflow's process group does not reach it.
+which agents run or are about to. When the pipe closes and agents are left, the workflow is gone: they and all below
+them are killed. Uses the standard library alone, so that it starts in a few milliseconds; stands in its own session,
+so that what kills the workflow's process group does not reach it.
 """
 
 import contextlib
@@ -38,7 +38,8 @@ def main() -> None:
 def kill_all(agents: set[int], mark: bytes) -> None:
     """Kill the agents and what runs below them, until nothing with the mark is left."""
     me = os.getpid()
-    for _ in range(50):
+    quiet = 0
+    for _ in range(100):
         parents = table()
         found = set(agents) & set(parents)
         found |= {pid for pid in parents if pid != me and has_mark(pid, mark)}
@@ -46,7 +47,8 @@ def kill_all(agents: set[int], mark: bytes) -> None:
         while fresh:
             fresh = {pid for pid, parent in parents.items() if parent in fresh} - found
             found |= fresh
-        if not found:
+        quiet = 0 if found else quiet + 1
+        if quiet == 5:  # one that was about to start may only now carry the mark
             return
         for pid in found:
             with contextlib.suppress(OSError):
@@ -72,7 +74,7 @@ def parent_of(pid: int) -> int:
             fields = stream.read().rpartition(b")")[2].split()
     except OSError:
         return 0
-    return 0 if fields[0] in (b"Z", b"X") else int(fields[1])
+    return 0 if len(fields) < 2 or fields[0] in (b"Z", b"X") else int(fields[1])
 
 
 def has_mark(pid: int, mark: bytes) -> bool:

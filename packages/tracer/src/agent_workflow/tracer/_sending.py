@@ -74,8 +74,9 @@ class Sending:
         run = self.phase.run
         folder = run.files.agent(self.agent)
         with run.tracer.shield:  # no signal between the start and the row that tells of it
+            announced = 0
             try:
-                run.watch.begin()
+                announced = run.watch.begin()
             except OSError as error:
                 say(f"agents of this run would outlive a SIGKILL: {error}")
             try:
@@ -89,8 +90,9 @@ class Sending:
                     redactor=run.tracer.redactor,
                 )
             except OSError as error:
+                run.watch.remove(announced)
                 raise AgentFailed(f"cannot start {launch.argv[0]}: {error.strerror or error}") from error
-            run.watch.add(self._process.pid)
+            run.watch.add(self._process.pid, announced)
             living = find(self._process.pid)
             self._row = run.tracer.numbered_row(
                 "processes",

@@ -4,11 +4,13 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from agent_workflow.tracer._identity import RecordedProcess
 from agent_workflow.tracer._processes import find
 
+_NO_PID = 2**40  # no system has pids from here on
 _PROGRAM = Path(__file__).with_name("_keeper.py")
 
 
@@ -19,32 +21,40 @@ class Watch:
         self._adw_id = adw_id
         self._keeper: subprocess.Popen[bytes] | None = None
         self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
         self.mark = mark_of(adw_id, os.getpid())
 
     def next_mark(self) -> str:
         """Name what one agent, and no other of this run, leaves in the environment of all below it."""
         return f"{self.mark}/{next(self._numbers)}"
 
-    def begin(self) -> None:
-        """Start the keeper if it does not run yet.
+    def begin(self) -> int:
+        """Start the keeper if it does not run yet, and tell it that an agent is about to start.
+
+        Returns:
+            A number that stands for the agent until its pid is known.
 
         Raises:
             OSError: it cannot be started; agents then run without one.
         """
-        if self._keeper is None or self._keeper.poll() is not None:
-            self._keeper = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-I", "-S", str(_PROGRAM), self.mark],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                bufsize=0,
-                cwd="/",
-            )
+        with self._lock:  # agents may start side by side; a second keeper would take the first one's end for ours
+            if self._keeper is None or self._keeper.poll() is not None:
+                self._keeper = subprocess.Popen(  # noqa: S603 - our own program
+                    [sys.executable, "-I", "-S", str(_PROGRAM), self.mark],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    bufsize=0,
+                    cwd="/",
+                )
+        announced = _NO_PID + next(self._numbers)
+        self._tell(f"+{announced}\n")
+        return announced
 
-    def add(self, pid: int) -> None:
-        """An agent runs."""
-        self._tell(f"+{pid}\n")
+    def add(self, pid: int, announced: int) -> None:
+        """An agent that was announced runs."""
+        self._tell(f"+{pid}\n-{announced}\n")
 
     def remove(self, pid: int) -> None:
         """An agent has ended and was waited for."""
