@@ -6,8 +6,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from agent_workflow.cli._call import Call, StateRoot
+
 
 def ui_command(
+    context: typer.Context,
     db: Annotated[
         list[Path] | None, typer.Option("--db", help="Trace database; may be repeated. The repository's by default.")
     ] = None,
@@ -15,9 +18,7 @@ def ui_command(
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     host: Annotated[str, typer.Option(help="To bind; anything but loopback needs --token.")] = "127.0.0.1",
     token: Annotated[str | None, typer.Option(help="That every request must show, 16 characters at least.")] = None,
-    state_root: Annotated[
-        Path | None, typer.Option("--state-root", envvar="AGENT_WORKFLOW_STATE_ROOT", help="Of the evidence index.")
-    ] = None,
+    state_root: StateRoot = None,
 ) -> None:
     """Serve the web page on this machine until interrupted; it reads, and writes nothing but the archive flag."""
     try:
@@ -25,7 +26,8 @@ def ui_command(
     except ModuleNotFoundError as error:
         _fail(f"the page is not installed ({error.name} is missing); pip install 'agent-workflow-cli[ui]'")
     databases = tuple(db) if db else _found_here()
-    options = ServeOptions(databases, port, host, token, state_root, open_browser)
+    call = Call.of(context, False, state_root)
+    options = ServeOptions(databases, port, host, token, call.state_root, open_browser)
     try:
         serve(options, _note)
     except CannotServe as error:

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
         WriterBusy,
     )
     from agent_workflow.index_store.freshness import status
-    from agent_workflow.index_store.queries import DEFAULT_LIMIT, FILTERS, KINDS, MAXIMUM_LIMIT, Filters, query
+    from agent_workflow.index_store.queries import (
+        DEFAULT_LIMIT,
+        FILTERS,
+        KINDS,
+        MAXIMUM_LIMIT,
+        Filters,
+        IndexReader,
+        Selection,
+        open_index,
+        parse_moment,
+        query,
+    )
     from agent_workflow.index_store.reconcile import initialize, rebuild, sync
     from agent_workflow.index_store.reports import (
         Freshness,
@@ -53,7 +64,18 @@ _MODULES = {
         "WriterBusy",
     ),
     "freshness": ("status",),
-    "queries": ("DEFAULT_LIMIT", "FILTERS", "KINDS", "MAXIMUM_LIMIT", "Filters", "query"),
+    "queries": (
+        "DEFAULT_LIMIT",
+        "FILTERS",
+        "KINDS",
+        "MAXIMUM_LIMIT",
+        "Filters",
+        "IndexReader",
+        "Selection",
+        "open_index",
+        "parse_moment",
+        "query",
+    ),
     "reconcile": ("initialize", "rebuild", "sync"),
     "reports": (
         "Freshness",
@@ -81,6 +103,7 @@ __all__ = [
     "Filters",
     "ForeignDatabase",
     "Freshness",
+    "IndexReader",
     "IndexStoreError",
     "IndexedRun",
     "InvalidQuestion",
@@ -92,6 +115,7 @@ __all__ = [
     "ReportedNotice",
     "ReviewReport",
     "RunError",
+    "Selection",
     "SourceMismatch",
     "StatusReport",
     "SyncReport",
@@ -101,6 +125,8 @@ __all__ = [
     "WriterBusy",
     "default_state_root",
     "initialize",
+    "open_index",
+    "parse_moment",
     "query",
     "rebuild",
     "status",

@@ -4,20 +4,22 @@ The statements are the files in ``sql/``. A filter that is not given is NULL and
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
 from agent_workflow.index_store.database import open_for_reading
 from agent_workflow.index_store.errors import InvalidQuestion, MissingDatabase
 from agent_workflow.index_store.freshness import measure
-from agent_workflow.index_store.index_files import explain, locate_index
-from agent_workflow.index_store.reports import QueryReport, Value
-from agent_workflow.index_store.state_root import open_state_root
+from agent_workflow.index_store.index_files import IndexLocation, explain, locate_index
+from agent_workflow.index_store.reports import Freshness, QueryReport, Value
+from agent_workflow.index_store.state_root import StateRoot, open_state_root
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "runs": ("session", "state", "category", "executor", "model", "pack", "since", "until"),
@@ -88,7 +90,86 @@ def query(state_root: Path, kind: str, filters: Filters | None = None, *, limit:
         MissingDatabase: there is no index yet.
         IndexStoreError: the database or the state root is at fault.
     """
-    parameters = _parameters(kind, filters or Filters(), limit)
+    _parameters(kind, filters or Filters(), limit)  # a wrong question is refused whether or not there is an index
+    with open_index(state_root) as index:
+        found = index.select(kind, filters, limit)
+        return QueryReport(index.database, kind, index.freshness(), found.columns, found.rows)
+
+
+class Selection(NamedTuple):
+    """Columns, named even where no row is found, and rows by column."""
+
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Value], ...]
+
+
+class IndexReader:
+    """The index, open for several questions about one and the same content; not for several threads."""
+
+    def __init__(self, root: StateRoot, location: IndexLocation, connection: apsw.Connection) -> None:
+        """Use :func:`open_index`."""
+        self._root = root
+        self._connection = connection
+        self.database = str(location.database)
+        """Path of the database."""
+
+    def select(self, kind: str, filters: Filters | None = None, limit: int = DEFAULT_LIMIT) -> Selection:
+        """Answer one curated question as :func:`query` does.
+
+        Raises:
+            InvalidQuestion: the kind, a filter or the limit is not one of the closed list.
+        """
+        parameters = _parameters(kind, filters or Filters(), limit)
+        return self._select(statement(kind), parameters)
+
+    def sources(self, session_id: str) -> Selection:
+        """Return the files that a run was indexed from, with their digests."""
+        return self._select(_SOURCES, {"session": session_id})
+
+    def retries(self, session_id: str) -> Selection:
+        """Return the runs that tried a run again."""
+        return self._select(_RETRIES, {"session": session_id})
+
+    def edges(self, workflow_id: str) -> Selection:
+        """Return which node of a workflow waits for which."""
+        return self._select(_EDGES, {"workflow": workflow_id})
+
+    def freshness(self) -> Freshness:
+        """Compare the index with its sources now."""
+        return measure(self._root, self._connection)
+
+    def _select(self, sql: str, parameters: Mapping[str, Value]) -> Selection:
+        columns: list[str] = []
+
+        def before_first_row(cursor: apsw.Cursor, _sql: str, _bindings: object) -> bool:
+            columns.extend(str(column[0]) for column in cursor.get_description())
+            return True
+
+        cursor = self._connection.cursor()
+        cursor.exec_trace = before_first_row
+        found = cursor.execute(sql, parameters).fetchall()
+        return Selection(tuple(columns), tuple(dict(zip(columns, row, strict=True)) for row in found))
+
+
+_SOURCES = """
+SELECT relative_path, file_kind, size_bytes, sha256, record_count, schema_ids_json, indexed_at
+FROM source_files WHERE session_id = :session ORDER BY relative_path LIMIT 5000
+"""
+_RETRIES = "SELECT session_id FROM runs WHERE retry_of_run_id = :session ORDER BY session_id LIMIT 1000"
+_EDGES = """
+SELECT source_node_id AS source, target_node_id AS target
+FROM workflow_edges WHERE workflow_id = :workflow ORDER BY 1, 2 LIMIT 10000
+"""
+
+
+@contextmanager
+def open_index(state_root: Path) -> Iterator[IndexReader]:
+    """Open the index read-only, in one transaction.
+
+    Raises:
+        MissingDatabase: there is no index yet.
+        IndexStoreError: the database or the state root is at fault.
+    """
     with open_state_root(state_root) as root:
         if root is None:
             raise _no_state_root(state_root)
@@ -97,30 +178,12 @@ def query(state_root: Path, kind: str, filters: Filters | None = None, *, limit:
                 raise _no_state_root(state_root)
             connection = open_for_reading(location)
             try:
-                connection.execute("BEGIN")  # rows, and the freshness above them, of one and the same content
-                columns, rows = _select(connection, statement(kind), parameters)
-                freshness = measure(root, connection)
+                connection.execute("BEGIN")
+                yield IndexReader(root, location, connection)
             except apsw.Error as error:
                 raise explain(location, error) from error
             finally:
                 connection.close()
-            return QueryReport(str(location.database), kind, freshness, columns, rows)
-
-
-def _select(
-    connection: apsw.Connection, sql: str, parameters: Mapping[str, Value]
-) -> tuple[tuple[str, ...], tuple[dict[str, Value], ...]]:
-    """Fetch all rows and let the read transaction go; the columns are named even where no row is found."""
-    columns: list[str] = []
-
-    def before_first_row(cursor: apsw.Cursor, _sql: str, _bindings: object) -> bool:
-        columns.extend(str(column[0]) for column in cursor.get_description())
-        return True
-
-    cursor = connection.cursor()
-    cursor.exec_trace = before_first_row
-    found = cursor.execute(sql, parameters).fetchall()
-    return tuple(columns), tuple(dict(zip(columns, row, strict=True)) for row in found)
 
 
 def statement(kind: str) -> str:

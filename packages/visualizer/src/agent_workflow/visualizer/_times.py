@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from agent_workflow.index_store import InvalidQuestion
-from agent_workflow.index_store.queries import parse_moment
+from agent_workflow.index_store import InvalidQuestion, parse_moment
 from agent_workflow.visualizer._errors import MalformedRequest
 
 

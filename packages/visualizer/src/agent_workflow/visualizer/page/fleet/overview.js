@@ -28,7 +28,7 @@ export function Overview({ route }) {
       <section class="fleet-part" aria-label="Not ended"><h2>Not ended <span class="soft small num">${active.data ? count(running.length) : ""}</span></h2>
         ${active.data && (running.length === 0 ? html`<p class="soft">Nothing runs.</p>` : html`<div class="scrolls short" tabindex="0" role="group" aria-label="Runs that have not ended, scrollable"><table><thead><tr><th scope="col">status</th><th scope="col">run</th><th scope="col" class="c-less">executor</th><th scope="col" class="num">began</th></tr></thead>
           <tbody>${running.map((run) => html`<tr key=${run.session_id}><td><${RunStatus} run=${run} /></td><td><${RunLink} id=${run.session_id} />${run.trace && html`<div class="small"><a href=${traceAddress(run.trace)}>open its trace</a></div>`}</td><td class="c-less">${who(run)}</td><td class="num"><${Age} at=${run.started_at ?? run.created_at} now=${now} /></td></tr>`)}</tbody></table></div>
-          <p class="small soft">As the evidence says it; whether a process lives is in the trace and in <code>agent-workflow supervisor once</code>.</p>`)}
+          <p class="small soft">As the evidence says it; whether a process still lives is told by a run's trace.</p>`)}
       </section>
       <section class="fleet-part" aria-label="Waiting for a person"><h2>Waiting for a person <span class="soft small num">${attention.data ? count(permissions.length) : ""}</span></h2>
         ${attention.data && (permissions.length === 0 ? html`<p class="soft">No permission is pending.</p>` : html`<div class="scrolls short" tabindex="0" role="group" aria-label="Pending permissions, scrollable"><table><thead><tr><th scope="col">run</th><th scope="col">wants</th><th scope="col" class="num">since</th></tr></thead>

@@ -105,7 +105,7 @@ function Health({ data, fault }) {
   );
   if (fault && !data) return html`<${Fault} fault=${fault} />`;
   if (!data) return html`<p class="soft">Reading …</p>`;
-  if (rows.length === 0) return html`<p class="soft">No health sample was taken. <code>agent-workflow supervisor run</code> takes them while a run lives.</p>`;
+  if (rows.length === 0) return html`<p class="soft">No health sample was taken; a supervisor takes them while a run lives.</p>`;
   const last = rows[rows.length - 1];
   return html`<p class="small soft">Newest sample ${clock(moment(last.recorded_at))}: runner ${alive(last.runner_alive)}, executor ${alive(last.executor_alive)}${last.executor_state ? ` (${visible(last.executor_state)})` : ""}; last progress in ${visible(last.last_semantic_progress_source) || "an unknown place"}.</p>
     <div class="charts">${charts.map((chart) => html`<${Chart} key=${chart.title} title=${chart.title} summary=${chart.series.map((one) => `${one.label} ${lastOf(one.values, chart.format)}`).join(", ")} x=${x} series=${chart.series} format=${chart.format} height=${120} />`)}</div>`;
