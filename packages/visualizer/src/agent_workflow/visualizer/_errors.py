@@ -81,7 +81,7 @@ def problem_of(error: Exception) -> Problem:
 def trace_problem(error: TraceReadError) -> str:
     """Say in one word what is wrong with a trace database."""
     if isinstance(error, NoTrace):
-        return "missing"
+        return "empty" if error.path is not None and Path(error.path).is_file() else "missing"
     if isinstance(error, NotATrace):
         return "empty" if error.path is not None and _size(error.path) == 0 else "not_a_trace"
     cause = error.__cause__
