@@ -27,7 +27,7 @@ export function Sessions({ project, route, scope }) {
   const { rows, total, extra, fault, onRange, refresh, stale } = useSessionWindow(project, filters);
   const known = rows.filter(Boolean);
   const moving = known.some((row) => MOVING.has(row.shown_status));
-  const now = useNow(1000, moving || known.length > 0);
+  const now = useNow(moving ? 1000 : 10_000);
   const [since, setSince] = useState(() => lastVisit());
   const list = useRef(null);
   const active = useRef(-1);
