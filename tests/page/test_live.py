@@ -57,6 +57,11 @@ def stored_ids(project: DemoProject, adw_id: str) -> list[str]:
         connection.close()
 
 
+def same_events(page: Page, wanted: list[str]) -> bool:
+    """Tell whether the list holds exactly these events."""
+    return event_ids(page) == wanted
+
+
 def called(project: DemoProject, times: int) -> bool:
     """Tell whether the trace holds so many tool calls."""
     return len(project.events("live0002", "tool_call")) >= times
@@ -101,6 +106,38 @@ def test_a_rebuilt_database_starts_the_events_again(project: DemoProject, server
     page.wait_for_timeout(4000)
 
     assert stored_ids(project, "live0002") == event_ids(page)
+
+
+@pytest.fixture
+def second(project: DemoProject, server: Server, tmp_path: Path) -> Iterator[Server]:
+    """Serve the same database once more."""
+    made = Server([project.db], tmp_path / "state", tmp_path / "home")
+    yield made
+    made.stop()
+
+
+def test_a_vacuum_and_a_second_server_change_nothing(
+    project: DemoProject, second: Server, server: Server, look: Looker
+) -> None:
+    """Rowids may be handed out anew; both pages hold exactly the events that are there."""
+    for number in range(1, 5):
+        (project.root / f"go-{number}").touch()
+    assert 0 == project.run("live0002")
+    pages = [look.open(f"{one.address}#/s/live0002") for one in (server, second)]
+    for page in pages:
+        page.get_by_label("log", exact=False).first.check()
+    stored = stored_ids(project, "live0002")
+    for page in pages:
+        wait_for(partial(same_events, page, stored))
+
+    connection = sqlite3.connect(project.db, isolation_level=None)
+    connection.execute("VACUUM")
+    connection.close()
+
+    pages[0].wait_for_timeout(4000)
+    assert stored == stored_ids(project, "live0002")
+    for page in pages:
+        assert stored == event_ids(page)
 
 
 def test_the_page_says_that_the_server_is_away_and_recovers(

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-REQUEST = "Add a greeting module with a test — naïve café ✓"
+REQUESTS = {
+    "demo0001": "Add a greeting module with a test — naïve café ✓",
+    "demo0002": "Rename the configuration key, and leave its readers alone",
+    "demo0003": "Run the checks before the release",
+    "demo0004": "Say whether main is green",
+    "demo0005": "Wait for the nightly data, then import it",
+    "demo0006": "Wait for the nightly data, then import it",
+    "demo0007": "Add a greeting module, and have it reviewed",
+}
 
 CONFIG = """\
 agents:
@@ -121,7 +129,7 @@ SCRIPTS: dict[str, list[Turns]] = {
     ],
 }
 
-PREAMBLE = f"""\
+PREAMBLE = """\
 import os, signal, sys, time
 from pathlib import Path
 from agent_workflow.tracer import *
@@ -129,7 +137,7 @@ run = ensure(load_config("adws/sssf.config.yaml"), sys.argv[1])
 def phase(name, kind, owner, description, retries=0):
     return run.phase(PhaseParams(name=name, kind=kind, owner=owner, description=description, retries=retries))
 with phase("request", "engineer", "dev", "Take the ask from the engineer") as ph:
-    ph.log(input={REQUEST!r})
+    ph.log(input=REQUEST)
 """
 
 PLAN_AND_BUILD = """
@@ -218,7 +226,8 @@ class DemoProject:
     def start(self, adw_id: str, workflow: str | None = None) -> subprocess.Popen[bytes]:
         """Start a workflow as a program of its own."""
         script = self.root / "adws/adw_plan_build.py"
-        script.write_text(PREAMBLE + (WORKFLOWS[adw_id] if workflow is None else workflow))
+        request = REQUESTS.get(adw_id, REQUESTS["demo0001"])
+        script.write_text(f"REQUEST = {request!r}\n" + PREAMBLE + (WORKFLOWS[adw_id] if workflow is None else workflow))
         environment = {**os.environ, "USER": "dev", "LOGNAME": "dev", "GIT_CONFIG_GLOBAL": "/dev/null"}
         for name in ("SSSF_DB", "AGENT_WORKFLOW_TRACE"):
             environment.pop(name, None)

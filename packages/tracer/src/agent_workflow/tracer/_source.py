@@ -79,14 +79,17 @@ class TraceSource:
             NoTrace, NotATrace, TraceReadError: it is missing, is none, or cannot be read.
         """
         self.path = path
-        self._connection = _opened(path)
-        self.identity = FileIdentity.of(path)
+        self._connection, self.identity = _opened(path)
         self._columns: dict[str, tuple[str, ...]] = {}
         self._schema = -1
         self._connection.row_factory = None
         self._connection.create_function("folded", 1, folded, deterministic=True)
         self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
-        self.notice_schema()
+        try:
+            self.notice_schema()
+        except TraceReadError:
+            self.close()
+            raise
 
     def __enter__(self) -> "TraceSource":
         return self
@@ -200,7 +203,23 @@ class TraceSource:
         return found[0][0] if found else None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path) -> tuple[sqlite3.Connection, FileIdentity]:
+    """Open a database and name the file that is open, even while others put another one in its place."""
+    for _ in range(3):
+        before = FileIdentity.of(path)
+        connection = _reader(path)
+        try:
+            after = FileIdentity.of(path)  # opening may have made the log
+        except TraceReadError:
+            connection.close()
+            raise
+        if before[:2] == after[:2]:
+            return connection, after
+        connection.close()
+    raise TraceReadError("is being replaced again and again", path=path)
+
+
+def _reader(path: Path) -> sqlite3.Connection:
     try:
         return open_reader(path)
     except NotATrace as error:

@@ -19,6 +19,15 @@ class NotAtOnce(Exception):
     """An answer that cannot be given without waiting."""
 
 
+class _Quick:
+    """The connection of the event loop, with small answers that hold until somebody commits."""
+
+    def __init__(self, source: TraceSource) -> None:
+        self.source = source
+        self.version = -1
+        self.answers: dict[Hashable, Any] = {}
+
+
 class Database:
     """A trace database by name.
 
@@ -41,9 +50,8 @@ class Database:
         self._watch_lock = threading.Lock()
         self._watch: TraceSource | None = None
         self._opened = 0
-        self._quick: TraceSource | None = None
-        self._quick_version = -1
-        self._quick_answers: dict[Hashable, Any] = {}
+        self._quick: _Quick | None = None
+        self._retired: list[_Quick] = []
         self._data_dir: Path | None = None
 
     @property
@@ -87,27 +95,31 @@ class Database:
         Raises:
             NotAtOnce: it would have to wait, or something is wrong; :meth:`read` finds out what.
         """
-        source = self._quick
+        while self._retired:
+            self._retired.pop().source.close()
+        quick = self._quick
+        if quick is None:
+            raise NotAtOnce
         try:
-            if source is None or source.identity != FileIdentity.of(self.path):
+            if quick.source.identity != FileIdentity.of(self.path):
                 raise NotAtOnce
-            version = source.data_version()
-            if version != self._quick_version:
-                self._quick_answers.clear()
-                source.notice_schema()
-                self._quick_version = version
-            elif question in self._quick_answers:
-                answer: T = self._quick_answers[question]
-                return answer
-            answer, is_small = ask(source)
-            if is_small and len(self._quick_answers) < _MOST_ANSWERS:
-                self._quick_answers[question] = answer
-            return answer
+            version = quick.source.data_version()
+            if version != quick.version:
+                quick.answers.clear()
+                quick.source.notice_schema()
+                quick.version = version
+            elif question in quick.answers:
+                kept: T = quick.answers[question]
+                return kept
+            answer, is_small = ask(quick.source)
         except TracerError as error:
-            self._quick = None
-            if source is not None:
-                source.close()
+            self._retired.append(quick)
+            if self._quick is quick:
+                self._quick = None
             raise NotAtOnce from error
+        if is_small and len(quick.answers) < _MOST_ANSWERS:
+            quick.answers[question] = answer
+        return answer
 
     def prepare_reading_at_once(self) -> None:
         """Open the connection that never waits, where there is none for the file of now; may wait itself.
@@ -115,10 +127,11 @@ class Database:
         Raises:
             TraceReadError: it cannot be opened.
         """
-        source = self._quick
-        if source is None or source.identity != FileIdentity.of(self.path):
-            self._quick_version = -1
-            self._quick = TraceSource(self.path, wait_ms=0)  # the old one is closed where the last user lets it go
+        before = self._quick
+        if before is None or before.source.identity != FileIdentity.of(self.path):
+            self._quick = _Quick(TraceSource(self.path, wait_ms=0))
+            if before is not None:
+                self._retired.append(before)  # the loop may be using it: it closes it at its next poll
 
     def version(self) -> str:
         """Name the state of the database: it changes with every commit of anybody, and with the file.
@@ -130,7 +143,7 @@ class Database:
         with self._watch_lock:
             if self._watch is None or self._watch.identity != identity:
                 self._close_watch()
-                self.forget(connections_only=False)
+                self.forget()
                 self._watch = TraceSource(self.path)
                 self._opened += 1
             try:
@@ -139,23 +152,22 @@ class Database:
                 self._close_watch()
                 raise
 
-    def forget(self, *, connections_only: bool = False) -> None:
-        """Close idle connections and, unless told otherwise, drop what was worked out from them."""
+    def forget(self) -> None:
+        """Close idle connections and drop what was worked out from them."""
         with self._lock:
             idle, self._idle = self._idle, []
             self._identity = None
-            if not connections_only:
-                self.memory.clear()
-                self.rowids = EventRowids()
+            self.memory.clear()
+            self.rowids = EventRowids()
         for source in idle:
             source.close()
 
     def close(self) -> None:
         """Close everything."""
         self.forget()
-        if self._quick is not None:
-            self._quick.close()
-            self._quick = None
+        for quick in (*self._retired, *([self._quick] if self._quick else ())):
+            quick.source.close()
+        self._quick, self._retired = None, []
         with self._watch_lock:
             self._close_watch()
 

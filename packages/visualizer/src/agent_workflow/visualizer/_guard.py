@@ -27,7 +27,6 @@ _HEADERS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"x-frame-options", b"DENY"),
 )
 _LOOKED_AT: Final = frozenset(
     {b"host", b"origin", b"sec-fetch-site", b"authorization", b"cookie", b"content-length", b"content-type"}

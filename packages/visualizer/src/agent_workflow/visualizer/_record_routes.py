@@ -120,6 +120,12 @@ def record_router(find: Finder) -> APIRouter:
 def file_router(find: Finder) -> APIRouter:
     """Make the routes about a session's files for databases found in one way."""
     router = APIRouter(tags=["files"])
+    _add_prompts(router, find)
+    _add_files(router, find)
+    return router
+
+
+def _add_prompts(router: APIRouter, find: Finder) -> None:
     Found = Annotated[Database, Depends(find)]  # noqa: N806 - a type
 
     @router.get("/sessions/{adw_id}/agents/{agent}/prompts", response_model=Prompts, responses=ERRORS)
@@ -134,6 +140,10 @@ def file_router(find: Finder) -> APIRouter:
         """Return the prompts of one send."""
         database.read(lambda source: session_row(source, adw_id, {}))
         return reply(prompts_of_send(database.session_directory(adw_id), agent, segments(label)[0])._asdict())
+
+
+def _add_files(router: APIRouter, find: Finder) -> None:
+    Found = Annotated[Database, Depends(find)]  # noqa: N806 - a type
 
     @router.get("/sessions/{adw_id}/files", response_model=list[FileEntry], responses=ERRORS)
     def list_of_files(database: Found, adw_id: AdwId) -> Response:
@@ -167,8 +177,6 @@ def file_router(find: Finder) -> APIRouter:
                 "content": content,
             }
         )
-
-    return router
 
 
 def _text(data: bytes, *, is_start: bool) -> tuple[Literal["utf-8", "base64"], str, int]:

@@ -28,7 +28,12 @@ Sort = Literal["newest", "oldest", "cost", "tokens", "duration"]
 def session_router(find: Finder) -> APIRouter:
     """Make the routes for databases found in one way."""
     router = APIRouter(tags=["sessions"])
+    _add_list(router, find)
+    _add_session(router, find)
+    return router
 
+
+def _add_list(router: APIRouter, find: Finder) -> None:
     @router.get("/sessions", response_model=list[SessionSummary], responses=ERRORS | UNCHANGED)
     def list_of_sessions(
         request: Request,
@@ -93,6 +98,8 @@ def session_router(find: Finder) -> APIRouter:
         counted = database.read(lambda source: facets(source, running.shown, put_away))
         return reply(counted._asdict(), etag)
 
+
+def _add_session(router: APIRouter, find: Finder) -> None:
     @router.get("/sessions/{adw_id}", response_model=SessionDetail, responses=ERRORS | UNCHANGED)
     def one_session(request: Request, database: Annotated[Database, Depends(find)], adw_id: AdwId) -> Response:
         """Return one session with its phases, its agents and what it read and wrote."""
@@ -125,5 +132,3 @@ def session_router(find: Finder) -> APIRouter:
     ) -> Response:
         """Put a session away, or bring it back; the only thing here that writes."""
         return reply(archive(database, served(request).flags, adw_id, archived=body is None or body.archived))
-
-    return router

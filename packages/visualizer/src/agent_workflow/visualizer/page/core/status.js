@@ -1,10 +1,10 @@
 /** Words of the trace and of the index, each with its glyph and the tone that carries its meaning. */
 
 const KNOWN = {
-  working: ["●", "live", "its process is alive and events arrive"],
+  working: ["●", "live", "its process is alive, and something happened within the last minute"],
   running: ["●", "live", "its process is alive"],
-  waiting: ["◐", "wait", "it waits for a person or a limit"],
-  stalled: ["◔", "wait", "its process is alive, but nothing has happened for a while"],
+  waiting: ["◐", "wait", "its process is alive, but it has been quiet for a minute or more"],
+  stalled: ["◔", "wait", "its process is alive, but nothing has happened for ten minutes or more"],
   lost: ["☓", "lost", "it never ended: its process is gone"],
   success: ["✓", "good", "it ended cleanly and was accepted"],
   fail: ["✗", "bad", "it ended without success"],

@@ -16,8 +16,8 @@ const WINDOW_WORDS = { "24h": "day", "7d": "7 days", "30d": "30 days", "90d": "9
 export function Overview({ route }) {
   const since = WINDOWS.includes(route.query.get("since")) ? route.query.get("since") : "30d";
   const now = useNow(5000);
-  const attention = usePolled("attention", readAttention, () => 3000);
-  const active = usePolled("active", readActive, () => 3000);
+  const attention = usePolled("attention", readAttention, () => 5000);
+  const active = usePolled("active", readActive, () => 6000);
   const spend = usePolled(`spend/${since}`, (signal) => readSpend(since, signal), () => 10_000);
   const outcomes = usePolled(`outcomes/${since}`, (signal) => readOutcomes(since, signal), () => 10_000);
   const running = active.data ?? [];

@@ -23,11 +23,11 @@ const SORTS = { "": "newest first", oldest: "oldest first", cost: "dearest first
 export function Sessions({ project, route, scope }) {
   const filters = useMemo(() => Object.fromEntries([...FILTERS, "sort"].map((name) => [name, route.query.get(name) ?? ""])), [route]);
   const narrow = useMedia("(max-width: 760px)");
-  const rowHeight = rem(narrow ? 8.75 : 2.875);
+  const rowHeight = rem(narrow ? 9.75 : 2.875);
   const { rows, total, extra, fault, onRange, refresh, stale } = useSessionWindow(project, filters);
   const known = rows.filter(Boolean);
   const moving = known.some((row) => MOVING.has(row.shown_status));
-  const now = useNow(1000, moving || known.length > 0);
+  const now = useNow(moving ? 1000 : 10_000);
   const [since, setSince] = useState(() => lastVisit());
   const list = useRef(null);
   const active = useRef(-1);

@@ -21,7 +21,7 @@ export function causeOf({ session, phases, gates, events, processes, now }) {
   if (shown === "success") return null;
   if (shown === "lost") return lost(session, phases, processes, events);
   if (shown === "stalled") return stalled(session, phases, now);
-  if (shown === "waiting") return { tone: "wait", headline: "It waits", lines: [session.because ?? ""].filter(Boolean), ...placeOf(running(phases)) };
+  if (shown === "waiting") return { tone: "wait", headline: "It is alive, but quiet", lines: [session.because ?? ""].filter(Boolean), ...placeOf(running(phases)) };
   if (shown !== "fail") return null;
   return failed(session, phases, gates, events);
 }
