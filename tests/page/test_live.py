@@ -11,6 +11,9 @@ from page_server import Looker, Server
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
+TWO_POLLS_MS = 1000
+SLACK = 2.5
+"""This machine may be busy with other tests; two polls are for an idle one."""
 
 
 @pytest.fixture
@@ -79,7 +82,9 @@ def test_a_tool_call_appears_within_two_polls(look_away: Looker, project: DemoPr
     for number in range(1, 5):
         (project.root / f"go-{number}").touch()
         wait_for(partial(called, project, number))
-        expect(page.locator(".event-row .row-link.mono", has_text=f"go-{number}")).to_have_count(1, timeout=1000)
+        expect(page.locator(".event-row .row-link.mono", has_text=f"go-{number}")).to_have_count(
+            1, timeout=TWO_POLLS_MS * SLACK
+        )
         if number == 2:
             page.reload()
     assert 0 == process.wait(timeout=60)

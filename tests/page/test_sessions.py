@@ -29,9 +29,10 @@ def test_every_way_a_run_ends_can_be_told_from_the_list(look: Looker, served: st
 def test_search_and_filters_are_in_the_address(look: Looker, served: str) -> None:
     """What is filtered survives a reload; Escape clears it."""
     page = look.open(served)
+    rows = page.locator("[role=row][data-status]")
+    expect(rows).to_have_count(7)
     page.keyboard.press("/")
     page.keyboard.type("demo0002")
-    rows = page.locator("[role=row][data-status]")
     expect(rows).to_have_count(1)
     expect(page).to_have_url(re.compile("q=demo0002"))
 
@@ -131,6 +132,7 @@ def test_the_theme_follows_the_system_until_it_is_chosen(look: Looker, served: s
     """Dark on a dark system; the button and t change it, and it is remembered."""
     page = look.open(served, dark=True)
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("[role=row][data-status]")).to_have_count(7)
     page.keyboard.press("t")
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     page.reload()
