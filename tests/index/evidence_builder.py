@@ -146,7 +146,7 @@ def session_status(session_id: str, **changes: object) -> Document:
         "disposition": None,
         "created_at": moment(0),
         "updated_at": moment(90),
-        "workdir": "/work/tree",
+        "workdir": "/srv/tree",
         "prompt_path": "/state/prompt.md",
         "log_path": "/state/output.log",
         "failure_category": None,
@@ -364,7 +364,7 @@ def codex_events() -> list[Document]:
 def claude_events() -> list[Document]:
     """Return records as Claude Code prints them."""
     return [
-        {"type": "system", "subtype": "init", "cwd": "/work/tree", "tools": ["Bash"], "model": "sonnet"},
+        {"type": "system", "subtype": "init", "cwd": "/srv/tree", "tools": ["Bash"], "model": "sonnet"},
         {"type": "assistant", "message": {"content": [{"type": "text", "text": "I will look"}]}},
         {"type": "result", "subtype": "success", "result": "It is done", "total_cost_usd": 0.01},
     ]
@@ -473,7 +473,7 @@ def source_baseline() -> Document:
     return {
         "schema": "agent-workflow/source-baseline/v1",
         "generated_at": moment(1),
-        "components": {"primary": {"branch": "main", "dirty": False, "head": "0" * 40, "path": "/work/tree"}},
+        "components": {"primary": {"branch": "main", "dirty": False, "head": "0" * 40, "path": "/srv/tree"}},
     }
 
 
@@ -493,7 +493,7 @@ def launch_contract(run: RunDirectory, version: LaunchVersion) -> Document:
         "ticket": "T-1",
         "ticket_identity": {"mode": "explicit", "value": "T-1"},
         "pack": {"id": "pack-one", "root": "/packs/one", "manifest_sha256": DIGEST},
-        "worktree": {"path": "/work/tree", "source_revision": "0" * 40, "branch": "main", "dirty_at_launch": False},
+        "worktree": {"path": "/srv/tree", "source_revision": "0" * 40, "branch": "main", "dirty_at_launch": False},
         "prompt": {
             "source": "/prompts/one.md",
             "stored": "prompt.md",
@@ -513,8 +513,8 @@ def launch_contract(run: RunDirectory, version: LaunchVersion) -> Document:
         },
         "paths": {
             "run_dir": ".",
-            "workdir": "/work/tree",
-            "handoff_dir": "/work/tree/.handoff",
+            "workdir": "/srv/tree",
+            "handoff_dir": "/srv/tree/.handoff",
             "completion": "completion.json",
             "result": "result.json",
             "result_contract": None,
@@ -562,7 +562,7 @@ def run_provenance(session_id: str, **changes: object) -> Document:
         "model": "gpt-test",
         "prompt_sha256": DIGEST,
         "source_revision": "0" * 40,
-        "worktree": "/work/tree",
+        "worktree": "/srv/tree",
         "environment": {"platform": "Linux"},
         "retry_of_run_id": None,
         "started_at": moment(2),
@@ -584,7 +584,7 @@ def completion(session_id: str, **changes: object) -> Document:
         "head_revision": "1" * 40,
         "changed_files": ["src/module.py"],
         "criteria": [{"id": "tests", "result": "pass", "evidence": ["12 passed"]}],
-        "commands": [{"argv": ["pytest"], "cwd": "/work/tree", "exit_code": 0, "receipt": "12 passed"}],
+        "commands": [{"argv": ["pytest"], "cwd": "/srv/tree", "exit_code": 0, "receipt": "12 passed"}],
         "unresolved": [],
         "usage": None,
     } | changes
@@ -597,7 +597,7 @@ def completion_collection(session_id: str, **changes: object) -> Document:
         "session_id": session_id,
         "adapter": "native",
         "adapter_version": "1",
-        "source_path": "/work/tree/.handoff/completion.json",
+        "source_path": "/srv/tree/.handoff/completion.json",
         "source_sha256": DIGEST,
         "canonical_mapping": "identity",
         "canonical_sha256": DIGEST,
