@@ -12,6 +12,14 @@ import pytest
 from tracer_lab import PI_CLI, PI_CONFIG, ModelServer, Project, processes_below
 
 
+@pytest.fixture(scope="session", autouse=True)
+def hang_up_is_not_ignored() -> Iterator[None]:
+    """Let what is started take SIGHUP, though the tests may run under nohup, which would be inherited."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
     """Make an empty repository; afterwards nothing that was started in it may be left."""
