@@ -1,4 +1,4 @@
-"""10,000 sessions, and one of 50,000 events: all in reach, few drawn, and small. Times are printed, not judged (`-s`)."""
+"""10,000 sessions, and one of 50,000 events: all in reach, few drawn, small. Times are printed (`-s`), not judged."""
 
 import json
 import sqlite3
