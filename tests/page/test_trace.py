@@ -76,6 +76,16 @@ def test_the_command_that_exited_1_is_found_with_one_key(look: Looker, served: s
     expect(panel).to_have_count(0)
 
 
+LANES_AT_REST = """() => new Promise((done) => {
+  let before = null;
+  const look = () => {
+    const now = [...document.querySelectorAll('.lane-agent path')].map((path) => path.getAttribute('d')).join();
+    if (now === before) done(); else { before = now; setTimeout(look, 200); }
+  };
+  look();
+})"""
+
+
 def test_lanes_fold_idle_time_and_open_what_is_pressed(look: Looker, served: str) -> None:
     """Idle seconds are folded at first; blocks and marks open their phase and event."""
     page = look.open(f"{served}#/s/demo0001")
@@ -101,6 +111,8 @@ def test_lanes_fold_idle_time_and_open_what_is_pressed(look: Looker, served: str
     ).to_be_visible()
     page.keyboard.press("[")
     page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary", name="Phase")).to_have_count(0)
+    page.evaluate(LANES_AT_REST)  # without the panel the lanes are wider, and the marks lie elsewhere
     lane = page.locator(".track.lane-agent .marks").nth(1)
     mark = re.match(r"M([\d.]+) ", lane.locator("path.bad").get_attribute("d") or "")
     assert mark
