@@ -74,7 +74,7 @@ def test_a_hung_run_is_found_and_stopped(started: Project) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    started.wait_for((started.root / "started").exists)
+    started.wait_for_agent("stuck")
 
     listed = just(started, "procs", "stuck").out
     killed = just(started, "kill", "stuck").out

@@ -63,7 +63,7 @@ def test_hung_agent_and_its_grandchild(project: Project) -> None:
     """A hung run is ended from the deepest process to the workflow, and says how it ended."""
     project.script([{"tools": [{"name": "bash", "arguments": {"command": "touch started; sleep 300"}}]}])
     process = project.start(HANG, "run1")
-    project.wait_for((project.root / "started").exists)
+    project.wait_for_agent()
     listed = json.loads(project.cli("trace", "procs", "run1", "--json").out)["processes"]
 
     done = json.loads(project.cli("trace", "kill", "run1", "--json").out)
@@ -84,7 +84,7 @@ def test_stray_grandchild(project: Project) -> None:
     command = f"{sys.executable} stray.py </dev/null >/dev/null 2>&1; sleep 300"
     project.script([{"tools": [{"name": "bash", "arguments": {"command": command}}]}])
     process = project.start(HANG, "run1")
-    project.wait_for((project.root / "started").exists)
+    project.wait_for_agent()
 
     project.cli("trace", "kill", "run1")
     process.communicate(timeout=30)
@@ -219,7 +219,7 @@ def test_killing_takes_no_longer_than_it_must(project: Project) -> None:
     """A run that ends at once is not waited for."""
     project.script([{"tools": [{"name": "bash", "arguments": {"command": "touch started; sleep 300"}}]}])
     process = project.start(HANG, "run1")
-    project.wait_for((project.root / "started").exists)
+    project.wait_for_agent()
     began = time.monotonic()
 
     project.cli("trace", "kill", "run1")

@@ -224,6 +224,14 @@ class Project:
             time.sleep(0.02)
         raise AssertionError("waited in vain")
 
+    def wait_for_agent(self, adw_id: str = "run1") -> None:
+        """Wait until the agent's tool has made the file ``started`` and the agent's process is in the database.
+
+        The agent is recorded once it runs, so that its tool may be faster than its row.
+        """
+        self.wait_for((self.root / "started").exists)
+        self.wait_for(lambda: [row for row in self.rows("processes", adw_id) if row["kind"] == "agent"])
+
 
 @dataclass
 class Finished:
