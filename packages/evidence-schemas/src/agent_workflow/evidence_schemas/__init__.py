@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from agent_workflow.evidence_schemas._repair import EvidenceRepair, EvidenceRepairReceipt
     from agent_workflow.evidence_schemas._retired import CommandCollectionSet, RetiredExecutionMetrics
     from agent_workflow.evidence_schemas._status import AgentContext, Command, Preflight, ProcessResult, SessionStatus
+    from agent_workflow.evidence_schemas._traced import TracedLaunchContract
     from agent_workflow.evidence_schemas._trials import Trial, TrialCollection, TrialEvidence
     from agent_workflow.evidence_schemas._workflow import (
         WorkflowEvent,
@@ -139,6 +140,7 @@ __all__ = [
     "TaskResultCollection",
     "TerminalEvent",
     "TokenUsage",
+    "TracedLaunchContract",
     "Trial",
     "TrialCollection",
     "TrialEvidence",
@@ -206,6 +208,7 @@ _NAMES_OF_MODULE = {
     "_repair": ("EvidenceRepair", "EvidenceRepairReceipt"),
     "_retired": ("CommandCollectionSet", "RetiredExecutionMetrics"),
     "_status": ("AgentContext", "Command", "Preflight", "ProcessResult", "SessionStatus"),
+    "_traced": ("TracedLaunchContract",),
     "_trials": ("Trial", "TrialCollection", "TrialEvidence"),
     "_workflow": ("WorkflowEvent", "WorkflowInputBindings", "WorkflowRun", "WorkflowSnapshot", "WorkflowStatus"),
 }
