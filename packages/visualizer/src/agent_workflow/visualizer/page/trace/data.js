@@ -40,7 +40,7 @@ export function useTrace(project, adwId) {
         // The first page is shown at once, the rest of a long session as it comes.
         if (versionBefore === log.version - 1 || Date.now() - drawn > DRAW_EVERY_MS) draw({ reading: true });
       }
-      if (log.unsure.size > 0) log.settle(await readTimeline(project, adwId, Math.min(...log.unsure.keys()) - 1, signal));
+      while (log.unsure.size > 0) if (!log.settle(await readTimeline(project, adwId, log.unsure.keys().next().value - 1, signal))) break;
       for (let index = log.events.length - 1; index >= 0 && log.events[index].rowid > results; index -= 1) if (RESULTS.has(log.events[index].type)) fresh += 1;
       const moved = before !== detail || log.version !== versionBefore;
       if (fresh > 0 || results < 0) {

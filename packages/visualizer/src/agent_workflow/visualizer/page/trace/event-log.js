@@ -53,19 +53,25 @@ export class EventLog {
     if (!this.newest || (event.end ?? event.at) >= (this.newest.end ?? this.newest.at)) this.newest = event;
   }
 
-  /** Take from the timeline how those calls went whose payload was cut before it says so. */
+  /**
+   * Take from the timeline how those calls went whose payload was cut before it says so.
+   * @returns {boolean} whether the timeline goes on, and there are calls left that it may tell of
+   */
   settle(timeline) {
     timeline.rowid.forEach((rowid, index) => {
       const event = this.unsure.get(rowid);
+      this.unsure.delete(rowid);
       if (!event || timeline.ok[index] == null) return;
       event.ok = timeline.ok[index] === 1;
       if (event.ok) return;
       event.problem = true;
       this.problems.push(event);
     });
-    if (this.unsure.size > 0) this.problems.sort((left, right) => left.rowid - right.rowid);
-    this.unsure.clear();
+    this.problems.sort((left, right) => left.rowid - right.rowid);
     this.version += 1;
+    if (timeline.has_more && timeline.rowid.length > 0) return true;
+    this.unsure.clear();
+    return false;
   }
 
   /** Keep what the screens show; drop long payloads once the budget is spent. */
