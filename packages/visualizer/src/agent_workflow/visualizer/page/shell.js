@@ -13,6 +13,7 @@ import { Trace } from "./trace/trace.js";
 import { Fault } from "./parts/fault.js";
 import { Later } from "./parts/later.js";
 import { Safely } from "./parts/safely.js";
+import { useNotifications } from "./core/notify.js";
 import { useProjects } from "./core/projects.js";
 
 const loadFleet = () => import("./fleet/fleet.js").then((module) => module.Fleet);
@@ -35,6 +36,8 @@ export function Shell() {
   const chosen = project ?? (projects.length > 1 ? projects[0].name : null);
   const screen = rest[0] === "s" && rest[1] ? "trace" : rest[0] === "fleet" ? "fleet" : "sessions";
   const scope = (segments) => (chosen && projects.length > 1 ? ["p", chosen, ...segments] : segments);
+
+  useNotifications(chosen, ready, (id) => address(scope(["s", id])));
 
   const afterG = (target) => () => {
     if (Date.now() - gPressed.current > 1200) return false;

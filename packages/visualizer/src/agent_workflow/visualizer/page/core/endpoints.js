@@ -45,6 +45,7 @@ export const readTimeline = (project, adwId, after, signal) => getJson(`${ofSess
 
 export const readEvent = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/events/${encodeURIComponent(id)}`, { signal, keep: false });
 export const readGates = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/gates`, { signal });
+export const readGate = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/gates/${encodeURIComponent(id)}`, { signal, keep: false });
 export const readEnvelopes = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/envelopes`, { signal });
 export const readEnvelope = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/envelopes/${encodeURIComponent(id)}`, { signal, keep: false });
 export const readProcesses = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/processes`, { signal });
