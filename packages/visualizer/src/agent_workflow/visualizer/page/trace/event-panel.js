@@ -47,7 +47,7 @@ export function Payload({ project, adwId, event, find = "" }) {
   }, [event.id]);
   if (fault) return html`<p class="note tone-wait">${visible(fault)}</p>`;
   if (payload === null) return html`<p class="soft">Reading ${count(event.size)} bytes …</p>`;
-  if (typeof payload !== "object") return html`<${TextBlock} title="payload (no JSON)" text=${payload} find=${find} />`;
+  if (typeof payload !== "object") return html`<${TextBlock} title="payload (no JSON object)" text=${pretty(payload)} find=${find} />`;
   if (event.type === "tool_call") return html`<${ToolCall} payload=${payload} find=${find} />`;
   if (event.type === "gate_pass" || event.type === "gate_fail") return html`<${Checks} checks=${Array.isArray(payload.checks) ? payload.checks : null} violations=${payload.violations} passed=${event.type === "gate_pass"} /><${Raw} payload=${payload} find=${find} />`;
   if (event.type === "error") {
