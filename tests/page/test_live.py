@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -155,7 +155,8 @@ def test_no_event_is_lost_or_doubled_whatever_happens_meanwhile(
     pages = [look.open(f"{one.address}#/s/live0002") for one in (server, second)]
     for page in pages:
         page.get_by_label("log", exact=False).first.check()
-    for number, meanwhile in enumerate((pages[0].reload, partial(vacuum, project), pages[1].reload, bool), 1):
+    meanwhiles: list[Callable[[], object]] = [pages[0].reload, partial(vacuum, project), pages[1].reload, bool]
+    for number, meanwhile in enumerate(meanwhiles, 1):
         (project.root / f"go-{number}").touch()
         meanwhile()
         wait_for(partial(called, project, number))
