@@ -5,8 +5,10 @@
 import { moment } from "../core/format.js";
 import { listOf, oneLine, parsed, pretty } from "../core/text.js";
 
-// So much text of payloads stays in memory; beyond it a payload is fetched again when somebody looks at it.
-const TEXT_BUDGET = 12_000_000;
+// So many characters of payloads stay in memory; beyond it a payload is fetched again when somebody looks at it.
+const TEXT_BUDGET = 4_000_000;
+/** Few, and the screens add them up or explain with them. */
+const ALWAYS_KEPT = new Set(["agent_start", "agent_end", "error"]);
 
 export class EventLog {
   constructor() {
@@ -80,7 +82,7 @@ export class EventLog {
     const payload = parsed(text);
     const facts = payload && typeof payload === "object" ? payload : {};
     const cut = Boolean(row.payload_cut) || !(payload && typeof payload === "object");
-    const keep = row.type !== "tool_call" || this.text < TEXT_BUDGET;
+    const keep = ALWAYS_KEPT.has(row.type) || facts.input != null || this.text < TEXT_BUDGET;
     if (keep) this.text += text.length;
     const at = moment(row.started_at) ?? 0;
     const end = moment(row.ended_at);
