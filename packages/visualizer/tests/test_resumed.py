@@ -80,3 +80,16 @@ def test_one_of_many_is_found_behind_the_events_of_a_busy_one(trace: Trace, clie
     words = {row["adw_id"]: row["shown_status"] for row in client.get("/api/sessions").json()}
 
     assert {SESSION: "working", "bbbb0002": "working"} == words
+
+
+@pytest.mark.parametrize("cell", ["x'ff00'", "7", "'yesterday'", "''", "NULL"])
+@pytest.mark.parametrize("column", ["events.started_at", "sessions.ended_at", "sessions.status"])
+def test_any_cell_of_another_writer_is_survived(column: str, cell: str, trace: Trace, client: TestClient) -> None:
+    """What is no time says nothing, and the list is answered."""
+    trace.session(SESSION, "fail", started_at=ago(900), ended_at=ago(600))
+    trace.event(SESSION, started_at=ago(1))
+    table, name = column.split(".")
+    trace.connection.execute(f"UPDATE {table} SET {name} = {cell}")
+
+    assert 200 == client.get("/api/sessions").status_code
+    assert 200 == client.get("/api/facets").status_code

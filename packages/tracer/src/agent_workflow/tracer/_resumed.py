@@ -51,7 +51,7 @@ def _shown(source: TraceSource, rowids: list[int], now: datetime) -> dict[str, S
     )
     shown = {}
     for adw_id, status, ended_at, event_at in found:
-        sign, end = parse_time(event_at), parse_time(ended_at)
+        sign, end = (parse_time(cell) if isinstance(cell, str) else None for cell in (event_at, ended_at))
         if sign is None or abs(now - sign) > _RECENT or (end is not None and sign <= end + _AFTER):
             continue
         because = f"stored as {status or 'unknown'}, but events have come {'since it ended' if end else 'a moment ago'}"

@@ -133,7 +133,7 @@ def facets(source: TraceSource, shown: Mapping[str, Shown], put_away: Mapping[st
     }
     judged = f"({status} = 'running' OR sessions.adw_id IN (SELECT value FROM json_each(:shown)))"  # noqa: S608
     for adw_id, stored in source.tuples(f"SELECT adw_id, {status} {visible} AND {judged}", bound):
-        statuses[stored or "unknown"] -= 1
+        statuses[str(stored or "unknown")] -= 1
         word = shown[adw_id].word if adw_id in shown else RUNNING
         statuses[word] = statuses.get(word, 0) + 1
     statuses = {word: count for word, count in statuses.items() if count}
