@@ -81,7 +81,7 @@ def test_style_sheets_are_put_together_in_their_order() -> None:
         "v/b.css": "b{}",
     }
 
-    assert "a{}b{}" == join_sheets(texts, "css/page.css")
+    assert "/* all */\na{}b{}" == join_sheets(texts, "css/page.css")
 
 
 def test_the_page_is_told_how_many_databases_there_are(serve: object, client: TestClient, tmp_path: Path) -> None:
