@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SUPPORT = {"floor.py", "workload.py"}  # what a benchmark is made of, no benchmark itself
+SUPPORT = {"floor.py", "bench_servers.py", "workload.py"}  # what a benchmark is made of, no benchmark itself
 
 
 def scripts(suite: str) -> list[Path]:

@@ -159,3 +159,70 @@ def test_exit_codes_of_signals_are_said_in_words(page: Page) -> None:
     assert "" == found[3]
     assert "SIGINT" in found[4]
     assert "" == found[5]
+
+
+CHANGES = """
+const session = (adw_id, shown_status) => ({ adw_id, shown_status, request: 'Add\\u202e it', reason: 'exit 1' });
+return it.changesOf(new Map(value.before), value.now.map(([id, word]) => session(id, word)));
+"""
+
+
+def test_only_what_moved_and_ended_is_told(page: Page) -> None:
+    """Nothing at the first look, nothing of what had ended before, nothing of what moves on."""
+    before = [["a", "working"], ["b", "waiting"], ["c", "stalled"], ["d", "fail"], ["e", "working"], ["f", "working"]]
+    now = [["a", "success"], ["b", "lost"], ["c", "stalled"], ["d", "success"], ["e", "waiting"], ["f", "stalled"]]
+
+    told = ask(page, "core/notify.js", CHANGES, {"before": before, "now": [*now, ["new", "fail"]]})
+
+    assert ["a ended well", "b is lost: its process is gone", "f has stalled"] == [one["title"] for one in told]
+    assert "Add[U+202E] it\nexit 1" == told[0]["body"]
+    assert [] == ask(page, "core/notify.js", CHANGES, {"before": [], "now": now})
+
+
+LONG = """
+const log = new it.EventLog();
+const types = ['tool_call', 'log', 'handoff', 'agent_end'];
+const events = Array.from({ length: 8000 }, (_, index) => ({
+  rowid: index + 1, event_id: `evt_${index}`, phase_id: 'p', type: types[index % 4], name: 'n',
+  payload_json: JSON.stringify({ text: 'x'.repeat(3000), ok: true }), started_at: '2026-07-01T12:00:00.000+00:00',
+}));
+log.absorb({ reset: false, generation: 'g', anchor: 'a', cursor: 8000, has_more: false, events });
+const kept = log.events.filter((event) => event.payload);
+return {
+  all: log.events.length,
+  characters: kept.filter((event) => event.type !== 'agent_end').length * 3000,
+  ends: kept.filter((event) => event.type === 'agent_end').length,
+};
+"""
+
+
+def test_a_long_session_keeps_few_payloads(page: Page) -> None:
+    """Of any type: beyond the budget only those that the cost is added up from."""
+    found = ask(page, "trace/event-log.js", LONG)
+
+    assert 8000 == found["all"]
+    assert found["characters"] < 4_000_000
+    assert 2000 == found["ends"]
+
+
+SETTLE = """
+const log = new it.EventLog();
+const events = [1, 2, 3, 4].map((rowid) => ({ rowid, event_id: `evt_${rowid}`, type: 'tool_call', payload_cut: true,
+  payload_json: JSON.stringify('the beginning of a long text'), started_at: '2026-07-01T12:00:00.000+00:00' }));
+log.absorb({ reset: false, generation: 'g', anchor: 'a', cursor: 4, has_more: false, events });
+const goesOn = [log.settle({ rowid: [1, 2], ok: [1, 0], has_more: true })];
+goesOn.push([...log.unsure.keys()]);
+goesOn.push(log.settle({ rowid: [3], ok: [0], has_more: false }));
+const [ok, bad] = [log.events.map((event) => event.ok), log.problems.map((one) => one.rowid)];
+return { goesOn, left: log.unsure.size, ok, bad };
+"""
+
+
+def test_how_cut_calls_went_is_read_to_the_end_of_the_timeline(page: Page) -> None:
+    """A timeline that goes on is read on; a call of which nothing is known stays unknown and is not asked for again."""
+    found = ask(page, "trace/event-log.js", SETTLE)
+
+    assert [True, [3, 4], False] == found["goesOn"]
+    assert 0 == found["left"]
+    assert [True, False, False, None] == found["ok"]
+    assert [2, 3] == found["bad"]

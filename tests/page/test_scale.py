@@ -94,6 +94,11 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.stop()
 
 
+def since_navigation(page: Page) -> float:
+    """Return the seconds since the page was gone to; a browser profile of its own was made before."""
+    return float(page.evaluate("performance.now()")) / 1000
+
+
 def heap(page: Page) -> float:
     """Measure what the tab's scripts hold, in MB, after a collection."""
     session = page.context.new_cdp_session(page)
@@ -105,10 +110,9 @@ def heap(page: Page) -> float:
 def test_ten_thousand_sessions_are_all_in_reach(large: str, look: Looker) -> None:
     """First rows, the far end, and a search; only the rows in sight exist."""
     look.open(large).close()
-    began = time.monotonic()
     page = look.open(large)
     expect(page.get_by_text("Request number 9999")).to_be_visible()
-    first = time.monotonic() - began
+    first = since_navigation(page)
     began = time.monotonic()
     page.keyboard.press("End")
     expect(page.get_by_text("Request number 0", exact=True)).to_be_visible()
@@ -127,12 +131,11 @@ def test_ten_thousand_sessions_are_all_in_reach(large: str, look: Looker) -> Non
 def test_fifty_thousand_events_are_all_in_reach(large: str, look: Looker) -> None:
     """Lanes and the first events, then all of them; the tab stays small while it is scrolled."""
     look.open(large).close()
-    began = time.monotonic()
     page = look.open(f"{large}#/s/{SESSIONS - 1:08x}")
     expect(page.locator(".event-row:not(.event-head)").first).to_be_visible()
-    first = time.monotonic() - began
+    first = since_navigation(page)
     expect(page.get_by_text(f"{EVENTS:,} of {EVENTS:,}")).to_be_visible(timeout=60_000)
-    whole = time.monotonic() - began
+    whole = since_navigation(page)
     longest = page.evaluate(
         """() => new Promise((done) => {
           const box = document.querySelector('.virtual-box');

@@ -168,6 +168,21 @@ def test_a_locked_database_is_503_and_read_when_it_is_free(sound: Path, serve: A
     assert 200 == client.get("/api/sessions?limit=3").status_code
 
 
+def test_a_database_locked_before_it_was_opened_is_503_and_read_when_it_is_free(sound: Path, serve: Any) -> None:
+    """Opening waits no longer than reading does, and is not tried twice."""
+    holder = sqlite3.connect(sound, isolation_level=None)
+    holder.execute("PRAGMA journal_mode = DELETE").fetchone()
+    holder.execute("BEGIN EXCLUSIVE")
+    client: TestClient = serve(sound)
+
+    replies = [client.get(route) for route in READS]
+    holder.execute("COMMIT")
+    holder.close()
+
+    assert {(503, "locked")} == {(reply.status_code, reply.json()["problem"]) for reply in replies}
+    assert [200] * len(READS) == [client.get(route).status_code for route in READS]
+
+
 def test_a_database_without_its_companions_is_read(sound: Path, serve: Any) -> None:
     """A copy of the file alone, in WAL mode, as people send it around."""
     assert not sound.with_name(sound.name + "-wal").exists()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
-from trace_playground import BASE, LATER, Trace, fill
+from trace_playground import BASE, FOREIGN, Trace, fill
 
 from agent_workflow.visualizer import _project_models, _sum_models, _trace_models
 
@@ -25,28 +25,6 @@ ROUTES: dict[str, Any] = {
     "/api/sessions/aaaa0001/processes": list[_trace_models.ProcessRow],
     "/api/sessions/aaaa0001/agents/builder/prompts": _trace_models.Prompts,
     "/api/sessions/aaaa0001/files": list[_trace_models.FileEntry],
-}
-
-FOREIGN = {
-    "the oldest": "",
-    "the original": LATER,
-    "felipe": LATER + "CREATE TABLE tickets (id TEXT); CREATE TABLE ticket_runs (ticket_id TEXT, adw_id TEXT);",
-    "joystick": LATER + "ALTER TABLE agent_sessions ADD COLUMN skill_engineering_json TEXT;"
-    "ALTER TABLE agent_sessions ADD COLUMN skill_tokens_estimate INTEGER;",
-    "schurik": LATER + "ALTER TABLE sessions ADD COLUMN repo_root TEXT; ALTER TABLE sessions ADD COLUMN branch TEXT;",
-    "craverath": LATER + "ALTER TABLE sessions ADD COLUMN total_credits REAL;",
-    "tviles": LATER + "ALTER TABLE agent_sessions ADD COLUMN cost_basis TEXT;",
-    "maestro": LATER
-    + "ALTER TABLE agent_sessions ADD COLUMN node_id TEXT; ALTER TABLE envelopes ADD COLUMN dag_attempt_no"
-    " INTEGER; ALTER TABLE gate_results ADD COLUMN dag_attempt_no INTEGER;",
-    "inkwell": LATER
-    + "ALTER TABLE gate_results ADD COLUMN outcome TEXT; ALTER TABLE gate_results ADD COLUMN cno_reason TEXT;",
-    "Woodshape": LATER + "CREATE TABLE subagents (id TEXT); CREATE TABLE subagent_turns (id TEXT);",
-    "AuRousKiNN": LATER
-    + "CREATE TABLE schema_meta (version INTEGER); ALTER TABLE sessions ADD COLUMN cost_complete INTEGER;"
-    "ALTER TABLE processes ADD COLUMN start_marker TEXT; CREATE TABLE agent_invocations (id TEXT);",
-    "a column with a nasty name": LATER + 'ALTER TABLE sessions ADD COLUMN "a ""b"", c; --" TEXT;',
-    "a newer one": LATER + "PRAGMA user_version = 99;",
 }
 
 

@@ -40,6 +40,34 @@ ALTER TABLE agent_sessions ADD COLUMN context_window INTEGER;
 """
 """What came later, as far as the original tracer went."""
 
+FOREIGN = {
+    "the oldest": "",
+    "the original": LATER,
+    "felipe": LATER + "CREATE TABLE tickets (id TEXT); CREATE TABLE ticket_runs (ticket_id TEXT, adw_id TEXT);",
+    "joystick": LATER + "ALTER TABLE agent_sessions ADD COLUMN skill_engineering_json TEXT;"
+    "ALTER TABLE agent_sessions ADD COLUMN skill_tokens_estimate INTEGER;",
+    "schurik": LATER + "ALTER TABLE sessions ADD COLUMN repo_root TEXT; ALTER TABLE sessions ADD COLUMN branch TEXT;",
+    "przemek64": LATER
+    + "ALTER TABLE sessions ADD COLUMN branch TEXT; ALTER TABLE sessions ADD COLUMN worktree_path TEXT;"
+    "ALTER TABLE sessions ADD COLUMN base_branch TEXT;",
+    "gauravdhiman": LATER + "ALTER TABLE sessions ADD COLUMN manifest_json TEXT;",
+    "ryancatlin": LATER + "ALTER TABLE sessions ADD COLUMN baseline TEXT;",
+    "craverath": LATER + "ALTER TABLE sessions ADD COLUMN total_credits REAL;",
+    "tviles": LATER + "ALTER TABLE agent_sessions ADD COLUMN cost_basis TEXT;",
+    "maestro": LATER
+    + "ALTER TABLE agent_sessions ADD COLUMN node_id TEXT; ALTER TABLE envelopes ADD COLUMN dag_attempt_no"
+    " INTEGER; ALTER TABLE gate_results ADD COLUMN dag_attempt_no INTEGER;",
+    "inkwell": LATER
+    + "ALTER TABLE gate_results ADD COLUMN outcome TEXT; ALTER TABLE gate_results ADD COLUMN cno_reason TEXT;",
+    "Woodshape": LATER + "CREATE TABLE subagents (id TEXT); CREATE TABLE subagent_turns (id TEXT);",
+    "AuRousKiNN": LATER
+    + "CREATE TABLE schema_meta (version INTEGER); ALTER TABLE sessions ADD COLUMN cost_complete INTEGER;"
+    "ALTER TABLE processes ADD COLUMN start_marker TEXT; CREATE TABLE agent_invocations (id TEXT);",
+    "a column with a nasty name": LATER + 'ALTER TABLE sessions ADD COLUMN "a ""b"", c; --" TEXT;',
+    "a newer one": LATER + "PRAGMA user_version = 99;",
+}
+"""What other writers added to the oldest tables, by writer."""
+
 START = datetime(2026, 7, 1, 12, 0, 0, tzinfo=UTC)
 ADDRESS = "http://127.0.0.1:4600"
 

@@ -8,8 +8,12 @@ from agent_workflow.tracer._connect import BUSY_TIMEOUT_MS
 from agent_workflow.tracer._errors import NotATrace, NoTrace, TraceReadError
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
+def open_reader(path: Path, *, wait_ms: int = BUSY_TIMEOUT_MS) -> sqlite3.Connection:
     """Open a trace database read-only.
+
+    Args:
+        path: of the database.
+        wait_ms: how long opening and each read wait for somebody's lock.
 
     Returns:
         A connection that cannot write; rows can be read by column name.
@@ -24,7 +28,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
             "no trace database", path=path, hint="run a workflow, name one with --db, or agent-workflow trace rebuild"
         )
     try:
-        return _probe(_connect(path, "mode=ro"), path)
+        return _probe(_connect(path, "mode=ro"), path, wait_ms)
     except sqlite3.DatabaseError as error:
         if not _is_access_problem(error):
             raise NotATrace(f"not a trace database: {error}", path=path) from error
@@ -35,7 +39,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     if log.exists() and log.stat().st_size > 0:
         raise TraceReadError(f"cannot be read: {first}", path=path, hint="its folder must be writable") from first
     try:
-        return _probe(_connect(path, "mode=ro&immutable=1"), path)
+        return _probe(_connect(path, "mode=ro&immutable=1"), path, wait_ms)
     except sqlite3.DatabaseError as error:
         raise TraceReadError(f"cannot be read: {error}", path=path) from error
 
@@ -49,9 +53,9 @@ def _connect(path: Path, options: str) -> sqlite3.Connection:
     return connection
 
 
-def _probe(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+def _probe(connection: sqlite3.Connection, path: Path, wait_ms: int) -> sqlite3.Connection:
     try:
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         connection.execute("PRAGMA trusted_schema = OFF")
         # A constant select succeeds on any file; reading the schema proves that this is a database.
         tables = {

@@ -92,7 +92,7 @@ def list_sessions(
     Args:
         source: the database.
         wanted: the filter.
-        shown: what is shown for each session that is stored as running.
+        shown: what is shown for each session where that is not simply what is stored.
         put_away: archive flags kept out of the database, for those without the column.
         sort: one of ``SORTS``.
         limit: at most so many.
@@ -131,11 +131,12 @@ def facets(source: TraceSource, shown: Mapping[str, Shown], put_away: Mapping[st
         str(word or "unknown"): int(count)
         for word, count in source.tuples(f"SELECT {status}, count(*) {visible} GROUP BY 1", bound)
     }
-    put = source.tuples(f"SELECT adw_id {visible} AND {status} = 'running'", bound)
-    if statuses.pop(RUNNING, 0):
-        for (adw_id,) in put:
-            word = shown[adw_id].word if adw_id in shown else RUNNING
-            statuses[word] = statuses.get(word, 0) + 1
+    judged = f"({status} = 'running' OR sessions.adw_id IN (SELECT value FROM json_each(:shown)))"  # noqa: S608
+    for adw_id, stored in source.tuples(f"SELECT adw_id, {status} {visible} AND {judged}", bound):
+        statuses[str(stored or "unknown")] -= 1
+        word = shown[adw_id].word if adw_id in shown else RUNNING
+        statuses[word] = statuses.get(word, 0) + 1
+    statuses = {word: count for word, count in statuses.items() if count}
     workflows: dict[str, int] = {}
     for names, count in source.tuples(f"SELECT {name}, count(*) {visible} GROUP BY 1", bound):
         for one in dict.fromkeys(str(names or "").split(" + ")):
@@ -174,7 +175,8 @@ def _where(source: TraceSource, wanted: SessionFilter) -> str:
         parts.append(_archived(source) if wanted.archived == "only" else f"NOT {_archived(source)}")
     if wanted.status:
         parts.append(
-            f"(({status} IS NOT 'running' AND coalesce({status}, 'unknown') IN (SELECT value FROM json_each(:words)))"  # noqa: S608
+            f"(({status} IS NOT 'running' AND coalesce({status}, 'unknown') IN (SELECT value FROM json_each(:words))"  # noqa: S608
+            " AND sessions.adw_id NOT IN (SELECT value FROM json_each(:shown)))"
             " OR sessions.adw_id IN (SELECT value FROM json_each(:live)))"
         )
     if wanted.workflow is not None:
@@ -208,6 +210,7 @@ def _bound(wanted: SessionFilter, shown: Mapping[str, Shown], put_away: Mapping[
     return {
         "words": json.dumps(words),
         "live": json.dumps(live),
+        "shown": json.dumps(list(shown)),
         "put_away": json.dumps([adw_id for adw_id, flag in put_away.items() if flag]),
         "workflow": wanted.workflow,
         "agent": wanted.agent,

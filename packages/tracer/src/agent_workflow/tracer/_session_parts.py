@@ -10,6 +10,8 @@ from agent_workflow.tracer._source import NoSuchRecord, Row, TraceSource
 
 _OF_SESSIONS: Final = "adw_id IN (SELECT value FROM json_each(:sessions))"
 
+_OF_AGENTS: Final = "type IN ('agent_start', 'agent_end')"
+"""Said beside the one type that is wanted: only then does SQLite use the small index that holds just these."""
 _GATE_CHARACTERS: Final = 65_536
 
 _ORDER: Final = {
@@ -64,7 +66,9 @@ def agents_of(source: TraceSource, sessions: Sequence[str], phases: dict[str, li
 def _started(source: TraceSource, sessions: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
     if not sessions or not source.columns("events"):
         return []
-    statement = f"SELECT phase_id, payload_json FROM events WHERE {_OF_SESSIONS} AND type = 'agent_start'"  # noqa: S608
+    statement = (
+        f"SELECT phase_id, payload_json FROM events WHERE {_OF_SESSIONS} AND {_OF_AGENTS} AND type = 'agent_start'"  # noqa: S608
+    )
     found = source.tuples(statement, {"sessions": json.dumps(list(sessions))})
     return [(str(phase_id), json_object(payload)) for phase_id, payload in found]
 
@@ -141,7 +145,7 @@ def usage_read_and_written(source: TraceSource, adw_id: str) -> dict[str, int]:
     """Sum up a session's ``agent_end`` events: what was read for the first time, and what was written."""
     read = written = 0
     if source.columns("events"):
-        statement = "SELECT payload_json FROM events WHERE adw_id = ? AND type = 'agent_end'"
+        statement = f"SELECT payload_json FROM events WHERE adw_id = ? AND {_OF_AGENTS} AND type = 'agent_end'"  # noqa: S608
         for (payload,) in source.tuples(statement, (adw_id,)):
             usage = json_object(payload).get("usage")
             if isinstance(usage, dict):

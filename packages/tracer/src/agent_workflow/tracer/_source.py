@@ -73,18 +73,17 @@ class TraceSource:
 
         Args:
             path: of the database.
-            wait_ms: how long a read waits for somebody's lock.
+            wait_ms: how long opening and each read wait for somebody's lock.
 
         Raises:
             NoTrace, NotATrace, TraceReadError: it is missing, is none, or cannot be read.
         """
         self.path = path
-        self._connection, self.identity = _opened(path)
+        self._connection, self.identity = _opened(path, wait_ms)
         self._columns: dict[str, tuple[str, ...]] = {}
         self._schema = -1
         self._connection.row_factory = None
         self._connection.create_function("folded", 1, folded, deterministic=True)
-        self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         try:
             self.notice_schema()
         except TraceReadError:
@@ -172,7 +171,8 @@ class TraceSource:
         Raises:
             TraceReadError: the database cannot be read.
         """
-        names, found = self._run(statement, parameters)
+        cursor, found = self._run(statement, parameters)
+        names = [column[0] for column in cursor.description or ()]
         return [
             {name: cell if type(cell) in _PLAIN else plain(cell) for name, cell in zip(names, row, strict=True)}
             for row in found
@@ -186,10 +186,10 @@ class TraceSource:
         """
         return self._run(statement, parameters)[1]
 
-    def _run(self, statement: str, parameters: Parameters) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def _run(self, statement: str, parameters: Parameters) -> tuple[sqlite3.Cursor, list[tuple[Any, ...]]]:
         try:
             cursor = self._connection.execute(statement, parameters)
-            return [column[0] for column in cursor.description or ()], cursor.fetchall()
+            return cursor, cursor.fetchall()
         except sqlite3.Error as error:
             if "decode to UTF-8" in str(error) and self._connection.text_factory is str:
                 # Another writer has stored bytes that are no UTF-8; one of them must not hide the rest.
@@ -203,11 +203,11 @@ class TraceSource:
         return found[0][0] if found else None
 
 
-def _opened(path: Path) -> tuple[sqlite3.Connection, FileIdentity]:
+def _opened(path: Path, wait_ms: int) -> tuple[sqlite3.Connection, FileIdentity]:
     """Open a database and name the file that is open, even while others put another one in its place."""
     for _ in range(3):
         before = FileIdentity.of(path)
-        connection = _reader(path)
+        connection = _reader(path, wait_ms)
         try:
             after = FileIdentity.of(path)  # opening may have made the log
         except TraceReadError:
@@ -219,9 +219,9 @@ def _opened(path: Path) -> tuple[sqlite3.Connection, FileIdentity]:
     raise TraceReadError("is being replaced again and again", path=path)
 
 
-def _reader(path: Path) -> sqlite3.Connection:
+def _reader(path: Path, wait_ms: int) -> sqlite3.Connection:
     try:
-        return open_reader(path)
+        return open_reader(path, wait_ms=wait_ms)
     except NotATrace as error:
         code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -27,6 +27,7 @@ from agent_workflow.tracer._raw_files import (
     segments,
 )
 from agent_workflow.tracer._reconciliation import reconcile
+from agent_workflow.tracer._resumed import resumed
 from agent_workflow.tracer._session_list import (
     SORTS,
     Facets,
@@ -106,6 +107,7 @@ __all__ = [
     "read_range",
     "read_span",
     "reconcile",
+    "resumed",
     "running_rows",
     "segments",
     "sends",

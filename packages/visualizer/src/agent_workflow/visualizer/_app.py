@@ -15,7 +15,7 @@ from agent_workflow.visualizer._errors import UnknownThing, install
 from agent_workflow.visualizer._fleet_routes import fleet_router
 from agent_workflow.visualizer._guard import Door, Guard
 from agent_workflow.visualizer._index_reading import Index
-from agent_workflow.visualizer._page import page_file
+from agent_workflow.visualizer._page import Page
 from agent_workflow.visualizer._project_routes import project_router, root_router
 from agent_workflow.visualizer._projects import Projects
 from agent_workflow.visualizer._record_routes import event_router, file_router, record_router
@@ -60,6 +60,7 @@ def create_app(
         redoc_url=None,
         lifespan=closing,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # what is looked at here stays here
     )
     app.state.served = Served(
         projects, ArchiveFlags(flags or default_flags_path()), Index(state_root or default_state_root(os.environ))
@@ -69,7 +70,7 @@ def create_app(
     for prefix, find in (("/api", the_only_database), ("/api/projects/{project}", named_database)):
         for make in (project_router, session_router, event_router, sum_router, record_router, file_router):
             app.include_router(make(find), prefix=prefix)
-    app.router.default = _page
+    app.router.default = _PageRoute(Page(len(projects)))
     install(app)
     kept = door or Door()
     app.add_middleware(ShortWay, projects=projects)
@@ -77,11 +78,16 @@ def create_app(
     return app
 
 
-async def _page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Serve the page where no route of the API matches; unknown addresses below /api are none of it."""
-    request = Request(scope, receive)
-    if scope["type"] != "http" or request.url.path == "/api" or request.url.path.startswith("/api/"):
-        raise UnknownThing("no such route")
-    if request.method != "GET":
-        raise HTTPException(405, headers={"allow": "GET"})
-    await page_file(request, scope["path"])(scope, receive, send)
+class _PageRoute:
+    """The page where no route of the API matches; unknown addresses below /api are none of it."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        if scope["type"] != "http" or request.url.path == "/api" or request.url.path.startswith("/api/"):
+            raise UnknownThing("no such route")
+        if request.method != "GET":
+            raise HTTPException(405, headers={"allow": "GET"})
+        await self._page.reply(request, scope["path"])(scope, receive, send)

@@ -1,31 +1,19 @@
 """One trace database that is served: a few connections, opened again by themselves when the file is another one."""
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from agent_workflow.tracer import NoSuchSession, TraceReadError, TracerError, locate_data_dir
 from agent_workflow.tracer.viewing import EventRowids, FileIdentity, NoSuchRecord, TraceSource
+from agent_workflow.visualizer._at_once import AtOnce
+from agent_workflow.visualizer._errors import trace_problem
 from agent_workflow.visualizer._memory import Memory
 
 T = TypeVar("T")
 
 _MOST_IDLE: Final = 4
-_MOST_ANSWERS: Final = 256
-
-
-class NotAtOnce(Exception):
-    """An answer that cannot be given without waiting."""
-
-
-class _Quick:
-    """The connection of the event loop, with small answers that hold until somebody commits."""
-
-    def __init__(self, source: TraceSource) -> None:
-        self.source = source
-        self.version = -1
-        self.answers: dict[Hashable, Any] = {}
 
 
 class Database:
@@ -34,6 +22,7 @@ class Database:
     Attributes:
         name: in addresses.
         path: of the file.
+        at_once: reading it in the event loop.
         memory: what was worked out from this filling of it; forgotten with it.
         rowids: likewise.
     """
@@ -41,6 +30,7 @@ class Database:
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.path = path
+        self.at_once = AtOnce(path)
         self.memory = Memory()
         self.rowids = EventRowids()
         self.rowids_lock = threading.Lock()
@@ -50,8 +40,6 @@ class Database:
         self._watch_lock = threading.Lock()
         self._watch: TraceSource | None = None
         self._opened = 0
-        self._quick: _Quick | None = None
-        self._retired: list[_Quick] = []
         self._data_dir: Path | None = None
 
     @property
@@ -79,59 +67,11 @@ class Database:
             return self._ask(ask)
         except (NoSuchSession, NoSuchRecord):
             raise
-        except TraceReadError:
+        except TraceReadError as error:
+            if trace_problem(error) == "locked":
+                raise  # it was waited for already
             self.forget()
             return self._ask(ask)
-
-    def read_at_once(self, question: Hashable, ask: Callable[[TraceSource], tuple[T, bool]]) -> T:
-        """Ask the database without ever waiting: no lock, no opening, over a connection kept for this.
-
-        Called from the event loop only, so one at a time. While nobody has committed, the answer of before holds.
-
-        Args:
-            question: equal ones have equal answers.
-            ask: finds the answer, and whether it is small enough to be kept.
-
-        Raises:
-            NotAtOnce: it would have to wait, or something is wrong; :meth:`read` finds out what.
-        """
-        while self._retired:
-            self._retired.pop().source.close()
-        quick = self._quick
-        if quick is None:
-            raise NotAtOnce
-        try:
-            if quick.source.identity != FileIdentity.of(self.path):
-                raise NotAtOnce
-            version = quick.source.data_version()
-            if version != quick.version:
-                quick.answers.clear()
-                quick.source.notice_schema()
-                quick.version = version
-            elif question in quick.answers:
-                kept: T = quick.answers[question]
-                return kept
-            answer, is_small = ask(quick.source)
-        except TracerError as error:
-            self._retired.append(quick)
-            if self._quick is quick:
-                self._quick = None
-            raise NotAtOnce from error
-        if is_small and len(quick.answers) < _MOST_ANSWERS:
-            quick.answers[question] = answer
-        return answer
-
-    def prepare_reading_at_once(self) -> None:
-        """Open the connection that never waits, where there is none for the file of now; may wait itself.
-
-        Raises:
-            TraceReadError: it cannot be opened.
-        """
-        before = self._quick
-        if before is None or before.source.identity != FileIdentity.of(self.path):
-            self._quick = _Quick(TraceSource(self.path, wait_ms=0))
-            if before is not None:
-                self._retired.append(before)  # the loop may be using it: it closes it at its next poll
 
     def version(self) -> str:
         """Name the state of the database: it changes with every commit of anybody, and with the file.
@@ -165,9 +105,7 @@ class Database:
     def close(self) -> None:
         """Close everything."""
         self.forget()
-        for quick in (*self._retired, *([self._quick] if self._quick else ())):
-            quick.source.close()
-        self._quick, self._retired = None, []
+        self.at_once.close()
         with self._watch_lock:
             self._close_watch()
 

@@ -16,7 +16,8 @@ from agent_workflow.tracer.viewing import (
     next_texts,
     read_span,
 )
-from agent_workflow.visualizer._database import Database, NotAtOnce
+from agent_workflow.visualizer._at_once import NotAtOnce
+from agent_workflow.visualizer._database import Database
 from agent_workflow.visualizer._replies import json_bytes, knows, reply, tag, unchanged
 
 _FEW: Final = 60
@@ -32,7 +33,6 @@ class PageRequest(NamedTuple):
         limit: at most so many.
         newest: the last ones instead of the first.
         before: only those before a rowid, with ``newest``.
-        known: the ETags that the reader has.
     """
 
     adw_id: str
@@ -41,41 +41,67 @@ class PageRequest(NamedTuple):
     limit: int = 500
     newest: bool = False
     before: int | None = None
-    known: str | None = None
 
 
-def event_page(database: Database, asked: PageRequest) -> Response:
+class EventReply(NamedTuple):
+    """A page of events, written.
+
+    Attributes:
+        etag: its name.
+        body: JSON.
+        headers: as ASGI sends them.
+    """
+
+    etag: str
+    body: bytes
+    headers: list[tuple[bytes, bytes]]
+
+
+def event_page(database: Database, asked: PageRequest, known: str | None) -> Response:
     """Answer with a page of events; 304 before a payload is read when the reader has this page.
+
+    Args:
+        database: the trace.
+        asked: which events.
+        known: the ETags that the reader has.
 
     Raises:
         TraceReadError: the database cannot be read now.
     """
-    return _answer(database.read(lambda source: _ask(source, asked)))
+    etag, rows, span = database.read(lambda source: _ask(source, asked, known))
+    return unchanged(etag) if rows is None else reply(_body(rows, span), etag)
 
 
-def event_page_at_once(database: Database, asked: PageRequest) -> Response:
+def event_page_at_once(database: Database, asked: PageRequest) -> EventReply:
     """Answer a poll at the end of a session without waiting and without much work.
 
     Raises:
         NotAtOnce: there is much to read, or something to wait for.
     """
 
-    def ask(source: TraceSource) -> tuple[EventTexts, bool]:
+    def ask(source: TraceSource) -> tuple[EventReply, int]:
         # Without an index the poll would read everything that other sessions wrote since.
         if not source.has_index("events", "adw_id"):
             raise NotAtOnce
         found = next_texts(source, asked.adw_id, asked.cursor, max(1, min(asked.limit, _FEW + 1)))
         if found is None or len(found.texts) > _FEW:
             raise NotAtOnce
-        return found, not found.texts
+        written = _written(asked, found)
+        return written, len(written.body)
 
-    texts, span = database.read_at_once(asked, ask)
-    etag = _tag(asked, span)
-    if knows(asked.known, etag):
-        return unchanged(etag)
-    rest = json_bytes(_body([], span)).removeprefix(b'{"events":[')
-    data = ",".join(texts).encode("utf-8", "replace")
-    return Response(b'{"events":[' + data + rest, 200, {"etag": etag}, media_type="application/json")
+    return database.at_once.read(asked, ask)
+
+
+def _written(asked: PageRequest, found: EventTexts) -> EventReply:
+    etag = _tag(asked, found.span)
+    rest = json_bytes(_body([], found.span)).removeprefix(b'{"events":[')
+    body = b'{"events":[' + ",".join(found.texts).encode("utf-8", "replace") + rest
+    headers = [
+        (b"etag", etag.encode("ascii")),
+        (b"content-length", str(len(body)).encode("ascii")),
+        (b"content-type", b"application/json"),
+    ]
+    return EventReply(etag, body, headers)
 
 
 Found = tuple[str, list[Row] | None, EventSpan]
@@ -85,22 +111,17 @@ def _tag(asked: PageRequest, span: EventSpan) -> str:
     return tag("events", asked.adw_id, *span[1:], len(span.rowids))
 
 
-def _ask(source: TraceSource, asked: PageRequest) -> Found:
+def _ask(source: TraceSource, asked: PageRequest, known: str | None) -> Found:
     is_from_end = asked.newest or asked.before is not None
     if is_from_end:
         span = newest_span(source, asked.adw_id, asked.before, asked.wanted, asked.limit)
     else:
         span = next_span(source, asked.adw_id, asked.cursor, asked.wanted, asked.limit)
     etag = _tag(asked, span)
-    if knows(asked.known, etag):
+    if knows(known, etag):
         return etag, None, span
     rows, span = read_span(source, span, newest=is_from_end)
     return etag, rows, span
-
-
-def _answer(found: Found) -> Response:
-    etag, rows, span = found
-    return unchanged(etag) if rows is None else reply(_body(rows, span), etag)
 
 
 def _body(rows: list[Row], span: EventSpan) -> dict[str, Any]:

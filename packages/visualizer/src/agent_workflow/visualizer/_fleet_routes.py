@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from agent_workflow.index_store import IndexStoreError, status, verify
 from agent_workflow.visualizer import _fleet_models as models
@@ -24,6 +24,23 @@ KINDS = (
     "incidents", "permissions", "remediations", "performance", "attempts", "errors", "notices", "repairs", "metrics",
     "processes", "events",
 )  # fmt: skip
+
+
+async def _narrowed(
+    state: Word = None,
+    category: Word = None,
+    executor: Word = None,
+    model: Word = None,
+    pack: Word = None,
+    since: Word = None,
+    until: Word = None,
+) -> dict[str, str | None]:
+    """Read the filters that runs and the other kinds have in common."""
+    found = {"state": state, "category": category, "executor": executor, "model": model, "pack": pack}
+    return found | {"since": moment(since, "since"), "until": moment(until, "until")}
+
+
+Narrowed = Annotated[dict[str, str | None], Depends(_narrowed)]
 
 _READS: Any = {400: ERRORS[400], 503: ERRORS[503]} | UNCHANGED
 _SECONDS = 1.5
@@ -92,22 +109,10 @@ def _add_sums(router: APIRouter) -> None:
 def _add_runs(router: APIRouter) -> None:
     @router.get("/runs", response_model=models.RunPage, responses=_READS)
     def list_of_runs(
-        request: Request,
-        state: Word = None,
-        category: Word = None,
-        executor: Word = None,
-        model: Word = None,
-        pack: Word = None,
-        since: Word = None,
-        until: Word = None,
-        q: Word = None,
-        limit: Limit = 200,
-        offset: Offset = 0,
+        request: Request, filters: Narrowed, q: Word = None, limit: Limit = 200, offset: Offset = 0
     ) -> Response:
         """List runs, newest first."""
         found = served(request)
-        filters = {"state": state, "category": category, "executor": executor, "model": model, "pack": pack}
-        filters |= {"since": moment(since, "since"), "until": moment(until, "until")}
 
         def ask() -> dict[str, Any]:
             return runs_page(
@@ -138,23 +143,11 @@ def _add_runs(router: APIRouter) -> None:
 def _add_kind(router: APIRouter, kind: str) -> None:
     @router.get(f"/{kind}", response_model=models.KindPage, responses=_READS, name=f"rows_of_{kind}")
     def rows_of_a_kind(
-        request: Request,
-        session: Word = None,
-        state: Word = None,
-        category: Word = None,
-        executor: Word = None,
-        model: Word = None,
-        pack: Word = None,
-        since: Word = None,
-        until: Word = None,
-        limit: Limit = 200,
-        offset: Offset = 0,
+        request: Request, filters: Narrowed, session: Word = None, limit: Limit = 200, offset: Offset = 0
     ) -> Response:
         """Return rows of a kind, newest first; a filter that the kind does not take is 400."""
-        index = served(request).index
-        filters = {"session": session, "state": state, "category": category, "executor": executor, "model": model}
-        filters |= {"pack": pack, "since": moment(since, "since"), "until": moment(until, "until")}
-        return _answer(request, index, lambda: kind_page(index, kind, filters, limit=limit, offset=offset))
+        index, narrowed = served(request).index, filters | {"session": session}
+        return _answer(request, index, lambda: kind_page(index, kind, narrowed, limit=limit, offset=offset))
 
 
 def _answer(request: Request, index: Index, ask: Callable[[], dict[str, Any]]) -> Response:

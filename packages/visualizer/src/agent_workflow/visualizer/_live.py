@@ -14,6 +14,7 @@ from agent_workflow.tracer.viewing import (
     judged,
     newest_output,
     parts_of,
+    resumed,
     running_rows,
     weigh,
 )
@@ -26,7 +27,7 @@ class Live(NamedTuple):
     """The running sessions.
 
     Attributes:
-        shown: what to show for each session that is stored as running.
+        shown: what to show for each session that is stored as running, or goes on although it is stored as ended.
         digest: changes when any of it changes.
     """
 
@@ -49,6 +50,7 @@ def _look(database: Database, source: TraceSource) -> Live:
     rows = running_rows(source)
     recorded = by_session(parts_of(source, "processes", [str(row["adw_id"]) for row in rows]))
     shown = {str(row["adw_id"]): _shown(database, source, row, recorded.get(str(row["adw_id"]), [])) for row in rows}
+    shown |= resumed(source, shown.keys())
     digest = ";".join(f"{adw_id}={one.word}{(one.last_sign_at or '')[:18]}" for adw_id, one in sorted(shown.items()))
     return Live(shown, digest)
 

@@ -71,9 +71,8 @@ def event_router(find: Finder) -> APIRouter:
             limit,
             newest,
             before,
-            request.headers.get("if-none-match"),
         )
-        return event_page(database, asked)
+        return event_page(database, asked, request.headers.get("if-none-match"))
 
     @router.get("/sessions/{adw_id}/events/{event_id}", response_model=EventRow, responses=ERRORS)
     def event_in_full(database: Annotated[Database, Depends(find)], adw_id: AdwId, event_id: RecordId) -> Response:

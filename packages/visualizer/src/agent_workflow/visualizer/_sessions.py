@@ -78,7 +78,7 @@ def _dressed(
         adw_id = str(row["adw_id"])
         seen = _marks(database, source, adw_id, generation)
         own = phases.get(adw_id, [])
-        state = shown.get(adw_id) if row["status"] == "running" else None
+        state = shown.get(adw_id)
         word = state.word if state else row["status"] or "unknown"
         for phase in own:
             phase["shown_status"] = "lost" if word == "lost" and phase["status"] == "running" else phase["status"]
@@ -88,7 +88,7 @@ def _dressed(
             "last_event_at": seen.last_event_at,
             "last_sign_at": state.last_sign_at if state else seen.last_event_at,
             "event_count": seen.event_count,
-            "failure": failure(row, own, seen.refusal),
+            "failure": failure(row, own, seen.refusal) if word == row["status"] else None,
             "phases": own,
             "phase_count": len(own),
             "agents": agents.get(adw_id, []),

@@ -8,6 +8,7 @@ is nothing to wait for and little to read, the change of threads: each costs mor
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -16,17 +17,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_workflow.tracer import TracerError
 from agent_workflow.tracer.viewing import Cursor
-from agent_workflow.visualizer._database import Database, NotAtOnce
+from agent_workflow.visualizer._at_once import NotAtOnce
+from agent_workflow.visualizer._database import Database
 from agent_workflow.visualizer._errors import VisualizerError, error_reply, problem_of
-from agent_workflow.visualizer._event_pages import PageRequest, event_page, event_page_at_once
+from agent_workflow.visualizer._event_pages import EventReply, PageRequest, event_page, event_page_at_once
 from agent_workflow.visualizer._projects import Projects
+from agent_workflow.visualizer._replies import knows
 
 _PATH: Final = re.compile(
     r"/api(?:/projects/([A-Za-z0-9][A-Za-z0-9_.-]{0,127}))?/sessions/([A-Za-z0-9][A-Za-z0-9_.-]{0,127})/events\Z"
 )
 _NUMBER: Final = re.compile(r"[0-9]{1,18}\Z")
 _NAMES: Final = frozenset({"after", "limit", "generation", "anchor"})
+_LONGEST: Final = 700
+_PARSED: Final = 512
 _THREADS: Final = 4
+
+Poll = tuple[Database, PageRequest]
 
 
 class ShortWay:
@@ -34,27 +41,32 @@ class ShortWay:
 
     def __init__(self, app: ASGIApp, projects: Projects) -> None:
         self.app = app
-        self.projects = projects
+        self._plain_poll = lru_cache(_PARSED)(partial(plain_poll, projects))
         self._threads = ThreadPoolExecutor(_THREADS, "event-polls")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a plain poll, or let the request go on."""
-        found = self._plain_poll(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
+        found = None
+        if scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith("/events"):
+            query: bytes = scope["query_string"]
+            found = self._plain_poll(scope["path"], query) if len(query) <= _LONGEST else None
         if found is None:
             await self.app(scope, receive, send)
             return
+        known = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"), None)
         try:
             answer = event_page_at_once(*found)
         except NotAtOnce:
-            answer = await self._patiently(*found)
-        await answer(scope, receive, send)
+            await (await self._patiently(*found, known))(scope, receive, send)
+            return
+        await _send(answer, known, send)
 
-    async def _patiently(self, database: Database, asked: PageRequest) -> Response:
+    async def _patiently(self, database: Database, asked: PageRequest, known: str | None) -> Response:
         """Answer in a thread: SQLite may wait there for a lock, never in the loop that all other requests need."""
 
         def work() -> Response:
-            answer = event_page(database, asked)
-            database.prepare_reading_at_once()
+            answer = event_page(database, asked, known)
+            database.at_once.prepare()
             return answer
 
         try:
@@ -62,21 +74,35 @@ class ShortWay:
         except (TracerError, VisualizerError, OSError) as error:
             return error_reply(problem_of(error))
 
-    def _plain_poll(self, scope: Scope) -> tuple[Database, PageRequest] | None:
-        path = _PATH.match(scope["path"])
-        if path is None:
-            return None
-        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        query = dict(pairs)
-        if len(query) != len(pairs) or not query.keys() <= _NAMES:
-            return None
-        after, limit = query.get("after", "0"), query.get("limit", "500")
-        place = Cursor(0, query.get("generation", ""), query.get("anchor", ""))
-        if not (_NUMBER.match(after) and _NUMBER.match(limit)) or len(place.generation) + len(place.anchor) > 500:
-            return None
-        try:
-            database = self.projects.named(path[1])
-        except VisualizerError:
-            return None
-        known = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"), None)
-        return database, PageRequest(path[2], place._replace(after=int(after)), limit=int(limit), known=known)
+
+async def _send(answer: EventReply, known: str | None, send: Send) -> None:
+    if knows(known, answer.etag):
+        await send({"type": "http.response.start", "status": 304, "headers": answer.headers[:1]})
+        await send({"type": "http.response.body", "body": b""})
+    else:
+        await send({"type": "http.response.start", "status": 200, "headers": answer.headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+
+def plain_poll(projects: Projects, path: str, query_string: bytes) -> Poll | None:
+    """Read a request that is well-formed beyond doubt.
+
+    Returns:
+        The database and what is asked of it; ``None`` for any other request.
+    """
+    matched = _PATH.match(path)
+    if matched is None:
+        return None
+    pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
+    query = dict(pairs)
+    if len(query) != len(pairs) or not query.keys() <= _NAMES:
+        return None
+    after, limit = query.get("after", "0"), query.get("limit", "500")
+    place = Cursor(0, query.get("generation", ""), query.get("anchor", ""))
+    if not (_NUMBER.match(after) and _NUMBER.match(limit)) or len(place.generation) + len(place.anchor) > 500:
+        return None
+    try:
+        database = projects.named(matched[1])
+    except VisualizerError:
+        return None
+    return database, PageRequest(matched[2], place._replace(after=int(after)), limit=int(limit))

@@ -10,8 +10,10 @@ import { liveness } from "./core/liveness.js";
 import { Help } from "./help.js";
 import { Sessions } from "./sessions/sessions.js";
 import { Trace } from "./trace/trace.js";
+import { Fault } from "./parts/fault.js";
 import { Later } from "./parts/later.js";
 import { Safely } from "./parts/safely.js";
+import { useNotifications } from "./core/notify.js";
 import { useProjects } from "./core/projects.js";
 
 const loadFleet = () => import("./fleet/fleet.js").then((module) => module.Fleet);
@@ -27,13 +29,15 @@ export function Shell() {
   const [help, setHelp] = useState(false);
   const gPressed = useRef(0);
   const main = useRef(null);
-  const served = useProjects();
+  const { projects: served, fault } = useProjects();
   const projects = served ?? [];
   // Which database an address means is only known with the list of them: asking before could show another one's sessions.
   const ready = served !== null || project !== null;
   const chosen = project ?? (projects.length > 1 ? projects[0].name : null);
   const screen = rest[0] === "s" && rest[1] ? "trace" : rest[0] === "fleet" ? "fleet" : "sessions";
   const scope = (segments) => (chosen && projects.length > 1 ? ["p", chosen, ...segments] : segments);
+
+  useNotifications(chosen, ready, (id) => address(scope(["s", id])));
 
   const afterG = (target) => () => {
     if (Date.now() - gPressed.current > 1200) return false;
@@ -89,7 +93,8 @@ export function Shell() {
       ${away.state === "away" && html`<div class="banner"><p>The server has not answered since ${clock(away.since)}. What is shown is from then; the page keeps trying and catches up by itself. Start it again with <code>agent-workflow ui</code>.</p></div>`}
     </div>
     <main id="main" tabindex="-1" ref=${main}>
-      ${!ready && screen !== "fleet" && away.state === "ok" && html`<p class="empty">Reading …</p>`}
+      ${!ready && screen !== "fleet" && html`<${Fault} fault=${fault} />`}
+      ${!ready && !fault && screen !== "fleet" && away.state === "ok" && html`<p class="empty">Reading …</p>`}
       ${ready && screen === "sessions" && html`<${Safely} key=${`list ${chosen ?? ""}`}><${Sessions} project=${chosen} route=${route} scope=${scope} /><//>`}
       ${ready && screen === "trace" && html`<${Safely} key=${`trace ${chosen ?? ""}/${rest[1]}`}><${Trace} project=${chosen} adwId=${rest[1]} selection=${rest.slice(2)} route=${route} scope=${scope} /><//>`}
       ${screen === "fleet" && html`<${Safely} key=${`fleet ${rest[1] ?? ""}`}><${Later} load=${loadFleet} with=${{ place: rest.slice(1), route }} /><//>`}

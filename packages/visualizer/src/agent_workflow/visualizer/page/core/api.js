@@ -1,5 +1,6 @@
 /** Reading from the server: conditional requests, and one place that knows whether it answers. */
 import { createStore } from "./store.js";
+import { takeEarly } from "../early.js";
 
 /** What a reply that is no success said. */
 export class Refused extends Error {
@@ -18,6 +19,7 @@ export const connection = createStore({ state: "ok", since: null });
 
 const kept = new Map();
 const KEPT_AT_MOST = 40;
+const PATIENCE_MS = 30_000;
 
 /**
  * Read JSON. An unchanged reply (304) gives back the very same body, so callers can compare by identity.
@@ -55,14 +57,21 @@ export async function postJson(path, value) {
 async function send(path, options) {
   let reply;
   try {
-    reply = await fetch(path, { credentials: "same-origin", ...options });
+    reply = await (takeEarly(path) ?? fetch(path, { credentials: "same-origin", ...options, signal: patient(options.signal) }));
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (options.signal?.aborted) throw error;
     if (connection.get().state !== "away") connection.set({ state: "away", since: Date.now() });
     throw new Away("the server does not answer");
   }
   if (connection.get().state !== "ok") connection.set({ state: "ok", since: null });
   return reply;
+}
+
+/** A server that takes a request and never answers is away, too. */
+function patient(signal) {
+  const limit = AbortSignal.timeout(PATIENCE_MS);
+  if (!signal) return limit;
+  return AbortSignal.any ? AbortSignal.any([signal, limit]) : signal;
 }
 
 async function bodyOf(reply) {
@@ -71,6 +80,7 @@ async function bodyOf(reply) {
     body = await reply.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    if (error instanceof TypeError || error.name === "TimeoutError") throw new Away("the reply broke off");
     if (reply.ok) throw new Refused(reply.status, "the reply is no JSON");
   }
   if (!reply.ok) throw new Refused(reply.status, typeof body?.error === "string" ? body.error : `the server answered ${reply.status}`, body?.problem);

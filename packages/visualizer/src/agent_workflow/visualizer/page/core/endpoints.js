@@ -1,4 +1,5 @@
 /** Every route the page asks, and the small steps from what it answers to what the screens show. `docs/api.md` has the shapes. */
+import { FIRST_EVENTS } from "../early.js";
 import { ask, getJson, postJson } from "./api.js";
 import { moment } from "./format.js";
 import { explainError } from "../trace/cause.js";
@@ -35,7 +36,7 @@ export async function readDetail(project, adwId, signal) {
 
 /** A page behind the cursor. The log knows what to say: its cursor, its generation and the anchor that proves both. */
 export function readEvents(project, adwId, log, signal) {
-  const where = search({ after: log.cursor, limit: 1000, generation: log.generation, anchor: log.anchor });
+  const where = search({ after: log.cursor, limit: log.cursor === 0 ? FIRST_EVENTS : 1000, generation: log.generation, anchor: log.anchor });
   return getJson(`${ofSession(project, adwId)}/events${where}`, { signal, keep: log.settled });
 }
 
@@ -44,6 +45,7 @@ export const readTimeline = (project, adwId, after, signal) => getJson(`${ofSess
 
 export const readEvent = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/events/${encodeURIComponent(id)}`, { signal, keep: false });
 export const readGates = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/gates`, { signal });
+export const readGate = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/gates/${encodeURIComponent(id)}`, { signal, keep: false });
 export const readEnvelopes = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/envelopes`, { signal });
 export const readEnvelope = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/envelopes/${encodeURIComponent(id)}`, { signal, keep: false });
 export const readProcesses = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/processes`, { signal });

@@ -33,6 +33,7 @@ export function ago(ms) {
 
 const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const dayFormat = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "2-digit" });
+const monthDayFormat = new Intl.DateTimeFormat(undefined, { month: "short", day: "2-digit" });
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The clock of the reader's zone, with milliseconds when asked for. */
@@ -40,6 +41,11 @@ export function clock(ms, withMilliseconds = false) {
   if (ms == null) return "";
   const text = clockFormat.format(ms);
   return withMilliseconds ? `${text}.${String(Math.floor(ms) % 1000).padStart(3, "0")}` : text;
+}
+
+/** The day without its year. */
+export function day(ms) {
+  return monthDayFormat.format(ms);
 }
 
 /** Day and clock. */

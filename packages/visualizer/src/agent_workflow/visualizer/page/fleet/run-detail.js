@@ -5,7 +5,7 @@ import { usePolled } from "../core/polling.js";
 import { readRun, readRunHealth } from "../core/fleet-endpoints.js";
 import { address } from "../core/router.js";
 import { oneLine, visible } from "../core/text.js";
-import { Chart } from "../parts/chart.js";
+import { BINARY, CLOCK, Chart } from "../parts/chart.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { Crumbs } from "../parts/crumbs.js";
 import { Fault } from "../parts/fault.js";
@@ -94,10 +94,10 @@ function Health({ data, fault }) {
   const of = (label, pick, tone, dash) => ({ label, values: rows.map((row) => pick(row) ?? null), tone, dash });
   const charts = useMemo(
     () => [
-      { title: "Memory", format: bytes, series: [of("resident", (row) => row.rss_bytes, "--live"), of("peak", (row) => row.peak_rss_bytes, "--still", [4, 3])] },
-      { title: "Processor time", format: (value) => duration(value * 1000), series: [of("user", (row) => row.cpu_user_seconds, "--live"), of("system", (row) => row.cpu_system_seconds, "--still", [4, 3])] },
-      { title: "Output", format: bytes, series: [of("output", (row) => row.output_bytes, "--live"), of("events", (row) => row.executor_event_bytes, "--still", [4, 3]), of("errors", (row) => row.stderr_bytes, "--bad", [2, 2])] },
-      { title: "Time since progress", format: (value) => duration(value * 1000), series: [of("since progress", (row) => row.seconds_since_semantic_progress, "--wait")] },
+      { title: "Memory", format: bytes, steps: BINARY, series: [of("resident", (row) => row.rss_bytes, "--live"), of("peak", (row) => row.peak_rss_bytes, "--still", [4, 3])] },
+      { title: "Processor time", format: (value) => duration(value * 1000), steps: CLOCK, series: [of("user", (row) => row.cpu_user_seconds, "--live"), of("system", (row) => row.cpu_system_seconds, "--still", [4, 3])] },
+      { title: "Output", format: bytes, steps: BINARY, series: [of("output", (row) => row.output_bytes, "--live"), of("events", (row) => row.executor_event_bytes, "--still", [4, 3]), of("errors", (row) => row.stderr_bytes, "--bad", [2, 2])] },
+      { title: "Time since progress", format: (value) => duration(value * 1000), steps: CLOCK, series: [of("since progress", (row) => row.seconds_since_semantic_progress, "--wait")] },
       { title: "Open files and children", format: count, series: [of("files", (row) => row.open_fd_count, "--live"), of("children", (row) => row.child_process_count, "--still", [4, 3])] },
       { title: "Load of the machine", format: (value) => value.toFixed(1), series: [of("load", (row) => row.host_load_1m, "--still")] },
     ].filter((chart) => chart.series.some((one) => one.values.some((value) => value != null))),
@@ -108,7 +108,7 @@ function Health({ data, fault }) {
   if (rows.length === 0) return html`<p class="soft">No health sample was taken; a supervisor takes them while a run lives.</p>`;
   const last = rows[rows.length - 1];
   return html`<p class="small soft">Newest sample ${clock(moment(last.recorded_at))}: runner ${alive(last.runner_alive)}, executor ${alive(last.executor_alive)}${last.executor_state ? ` (${visible(last.executor_state)})` : ""}; last progress in ${visible(last.last_semantic_progress_source) || "an unknown place"}.</p>
-    <div class="charts">${charts.map((chart) => html`<${Chart} key=${chart.title} title=${chart.title} summary=${chart.series.map((one) => `${one.label} ${lastOf(one.values, chart.format)}`).join(", ")} x=${x} series=${chart.series} format=${chart.format} height=${120} />`)}</div>`;
+    <div class="charts">${charts.map((chart) => html`<${Chart} key=${chart.title} title=${chart.title} summary=${chart.series.map((one) => `${one.label} ${lastOf(one.values, chart.format)}`).join(", ")} x=${x} series=${chart.series} format=${chart.format} steps=${chart.steps} height=${120} />`)}</div>`;
 }
 
 function lastOf(values, format) {

@@ -19,7 +19,7 @@ export function VerifyButton({ id, run }) {
   const evidence = state.report?.review_evidence;
   return html`<section class="verify" aria-label="Verify">
     <button type="button" onClick=${check} disabled=${state.busy}>${state.busy ? "Reading every file …" : "Verify now"}</button>
-    <span class="small soft">reads every file of ${run.source_dir} again; changes nothing</span>
+    <span class="small soft">reads every file of ${visible(run.source_dir)} again; changes nothing</span>
     <div role="status">
       ${state.fault && html`<p class="note tone-wait">${visible(state.fault)}</p>`}
       ${state.report && html`<div class=${`note tone-${state.report.review_valid ? "good" : "wait"}`}>

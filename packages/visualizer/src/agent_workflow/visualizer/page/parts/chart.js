@@ -1,16 +1,27 @@
 /** One chart: a few series over time, drawn by uPlot in the colours of the theme. The figures are in words beside it. */
 import uPlot from "../vendor/uplot.js";
-import { clock } from "../core/format.js";
+import { clock, day } from "../core/format.js";
 import { html, useEffect, useRef } from "../core/html.js";
 import { useWidth } from "../core/layout.js";
 import { useStore } from "../core/store.js";
 import { theme } from "../core/theme.js";
 
+/** Where a number is not counted in tens, the lines of its scale are not either: bytes, and seconds. */
+export const BINARY = Array.from({ length: 50 }, (_, power) => 2 ** power);
+export const CLOCK = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000];
+
+/** The day is said where it begins. */
+function timeOfDay(tick, before) {
+  const [at, last] = [tick * 1000, before == null ? null : before * 1000];
+  const text = clock(at).slice(0, 5);
+  return last == null || day(last) !== day(at) ? `${text}\n${day(at)}` : text;
+}
+
 /**
- * @param {{title: string, summary: string, x: number[], series: {label: string, values: (number|null)[], tone: string, dash?: number[]}[], format: (value: number) => string, bars?: boolean, height?: number}} props
+ * @param {{title: string, summary: string, x: number[], series: {label: string, values: (number|null)[], tone: string, dash?: number[]}[], format: (value: number) => string, bars?: boolean, height?: number, steps?: number[]}} props
  *   `x` in seconds; `tone` a CSS custom property
  */
-export function Chart({ title, summary, x, series, format, bars = false, height = 150 }) {
+export function Chart({ title, summary, x, series, format, bars = false, height = 150, steps }) {
   const place = useRef(null);
   const width = useWidth(place, 300);
   const choice = useStore(theme);
@@ -26,7 +37,10 @@ export function Chart({ title, summary, x, series, format, bars = false, height 
         cursor: { drag: { x: false, y: false }, points: { size: 5 } },
         legend: { live: true },
         scales: { x: { time: true, range: bars ? (_plot, low, high) => [low - 86_400, high + 86_400] : x.length < 2 ? (_plot, low, high) => [low - 60, high + 60] : undefined }, y: { range: (_plot, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
-        axes: [{ ...axis, space: 70 }, { ...axis, size: 62, space: 22, values: (_plot, ticks) => ticks.map((tick) => format(tick)) }],
+        axes: [
+          { ...axis, space: 70, values: (_plot, ticks) => (bars ? ticks.map((tick) => day(tick * 1000)) : ticks.map((tick, index) => timeOfDay(tick, ticks[index - 1]))) },
+          { ...axis, size: 62, space: 22, incrs: steps, values: (_plot, ticks) => ticks.map((tick) => format(tick)) },
+        ],
         series: [
           { label: "", value: (_plot, at) => (at == null ? "" : bars ? new Date(at * 1000).toISOString().slice(0, 10) : clock(at * 1000)) },
           ...series.map((one, index) => ({

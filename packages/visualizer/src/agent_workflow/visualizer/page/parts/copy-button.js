@@ -24,7 +24,13 @@ export function CopyButton({ text, what = "" }) {
     const timer = setTimeout(() => setSaid(""), 1500);
     return () => clearTimeout(timer);
   }, [said]);
-  const copy = async () => setSaid((await copyText(typeof text === "function" ? await text() : text)) ? "copied" : "not copied");
+  const copy = async () => {
+    try {
+      setSaid((await copyText(typeof text === "function" ? await text() : text)) ? "copied" : "not copied");
+    } catch {
+      setSaid("not copied"); // the whole of it could not be fetched
+    }
+  };
   return html`<button type="button" class="plain small copy" onClick=${copy} aria-label=${`copy ${what}`.trim()} title=${`copy ${what}`.trim()}>
     ${said || "copy"}<span class="sr" role="status">${said}</span>
   </button>`;

@@ -5,6 +5,7 @@ export function Marked({ text, find = "" }) {
   if (!find) return text;
   const lower = text.toLowerCase();
   const wanted = find.toLowerCase();
+  if (lower.length !== text.length) return text; // a letter that grows when folded: places would not agree
   const parts = [];
   let from = 0;
   for (let at = lower.indexOf(wanted); at >= 0 && parts.length < 400; at = lower.indexOf(wanted, from)) {

@@ -56,7 +56,7 @@ export function PhasePanel({ project, trace, phase, spend, now, home, addressOfE
       <ul class="problems">${problems.slice(0, 50).map((event) => html`<li key=${event.id}><a href=${addressOfEvent(event.id)} class=${`wrap${event.type === "tool_call" ? " mono" : ""}`}><span class="tone-bad">${typeOf(event).glyph} ${typeOf(event).word}</span> ${event.label}</a></li>`)}</ul>
       ${problems.length > 50 && html`<p class="small soft">and ${count(problems.length - 50)} more: the event list shows errors only when you ask it to.</p>`}<//>`}
     ${request != null && html`<${Section} name="phase-request" level=${3} title="Request"><${TextBlock} title="request" text=${pretty(request)} /><//>`}
-    ${gates.length > 0 && html`<${Section} name="phase-gates" level=${3} title="Gates" aside=${gateWords(gates)}><${Gates} gates=${gates} /><//>`}
+    ${gates.length > 0 && html`<${Section} name="phase-gates" level=${3} title="Gates" aside=${gateWords(gates)}><${Gates} project=${project} adwId=${session.adw_id} gates=${gates} /><//>`}
     ${isAgent && gates.length === 0 && !running && html`<p class="small soft">No gate looked at this phase.</p>`}
     ${calls.length > 0 && html`<${Section} name="phase-calls" level=${3} title="Tool calls" aside=${plural(calls.length, "call")}><${ToolCalls} project=${project} adwId=${session.adw_id} calls=${calls} addressOfEvent=${addressOfEvent} /><//>`}
     ${envelopes.length > 0 && html`<${Section} name="phase-envelopes" level=${3} title="Handed over" aside=${plural(envelopes.length, "reply", "replies")}><${Envelopes} project=${project} adwId=${session.adw_id} envelopes=${envelopes} /><//>`}

@@ -29,7 +29,7 @@ export function SessionRow({ session, index, target, now, isNew, narrow, onArchi
     <div role="cell" class="c-runtime num"><span class="card-label">runtime </span>${runtime(session, moving ? now : null)}</div>
     <div role="cell" class="c-started num"><${Time} at=${session.started_at} /></div>
     <div role="cell" class="c-action">
-      <button type="button" class="plain small" disabled=${moving} onClick=${() => onArchive(session)}
+      <button type="button" class="plain small" aria-disabled=${moving ? "true" : undefined} onClick=${() => onArchive(session)}
         title=${moving ? "a session that is running cannot be archived" : session.archived ? "bring it back into the list" : "put it out of the list; nothing is deleted"}
         aria-label=${`${session.archived ? "restore" : "archive"} ${session.adw_id}`}>${session.archived ? "restore" : "archive"}</button>
     </div>

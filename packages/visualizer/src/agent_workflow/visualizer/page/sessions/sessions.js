@@ -5,6 +5,7 @@ import { ago, count, plural } from "../core/format.js";
 import { useKeys } from "../core/keys.js";
 import { rem, useMedia } from "../core/layout.js";
 import { liveness } from "../core/liveness.js";
+import { useNotifying } from "../core/notify.js";
 import { useNow } from "../core/polling.js";
 import { address, go, setQuery } from "../core/router.js";
 import { MOVING } from "../core/status.js";
@@ -33,6 +34,7 @@ export function Sessions({ project, route, scope }) {
   const active = useRef(-1);
   const [undo, setUndo] = useState(null);
   const [said, setSaid] = useState("");
+  const notifying = useNotifying();
 
   useEffect(() => {
     document.title = "Sessions · agent-workflow";
@@ -112,6 +114,7 @@ export function Sessions({ project, route, scope }) {
       </select>`}
       <select aria-label="Order" value=${filters.sort} onChange=${(event) => setQuery({ sort: event.currentTarget.value }, { replace: false })}>${Object.entries(SORTS).map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select>
       <label class="check"><input type="checkbox" checked=${filters.archived === "1"} onChange=${(event) => setQuery({ archived: event.currentTarget.checked ? "1" : null }, { replace: false })} /> archived</label>
+      ${notifying.toggle && html`<button type="button" aria-pressed=${notifying.on ? "true" : "false"} title="tell me, outside of this page, when a run ends or stalls" onClick=${async () => setSaid(await notifying.toggle())}>notify</button>`}
       ${filtered && html`<button type="button" onClick=${() => setQuery({ q: null, status: null, workflow: null })}>clear filters</button>`}
     </div>
     <${Fault} fault=${fault} stale=${known.length > 0} />

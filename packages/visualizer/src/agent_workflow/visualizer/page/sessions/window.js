@@ -1,10 +1,11 @@
 /** The list, page by page: only what is in sight is asked for, again and again. */
 import { useEffect, useRef, useState } from "../core/html.js";
+import { SESSIONS_PAGE } from "../early.js";
 import { readFacets, readSessions } from "../core/endpoints.js";
 import { IDLE_MS, LIVE_MS, startPolling } from "../core/polling.js";
 import { MOVING } from "../core/status.js";
 
-const PAGE = 100;
+const PAGE = SESSIONS_PAGE;
 const FACETS_MS = 5000;
 
 /**

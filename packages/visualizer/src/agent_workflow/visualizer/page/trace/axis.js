@@ -117,7 +117,7 @@ class Axis {
       }
       found += 1;
       const x = this.at(first.from + offset);
-      if (x - marks[marks.length - 1].x >= apart && x <= this.width - apart / 2) marks.push({ x, offset });
+      if (x - marks[marks.length - 1].x >= apart && x <= this.width - apart * 0.8) marks.push({ x, offset });
     }
     return marks;
   }

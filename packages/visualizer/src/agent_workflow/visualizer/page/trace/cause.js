@@ -19,6 +19,7 @@ export function explainError(text) {
 export function causeOf({ session, phases, gates, events, processes, now }) {
   const shown = session.shown_status;
   if (shown === "success") return null;
+  if (shown === "working" && session.because) return { tone: "live", headline: "It is at work, whatever is stored", lines: [session.because], ...placeOf(running(phases)) };
   if (shown === "lost") return lost(session, phases, processes, events);
   if (shown === "stalled") return stalled(session, phases, now);
   if (shown === "waiting") return { tone: "wait", headline: "It is alive, but quiet", lines: [session.because ?? ""].filter(Boolean), ...placeOf(running(phases)) };

@@ -8,6 +8,8 @@ import { EventLog } from "./event-log.js";
 
 const RESULTS = new Set(["gate_pass", "gate_fail", "handoff", "agent_end", "phase_end", "error"]);
 const DRAW_EVERY_MS = 300;
+/** Drawing costs by the event: while a long session is read, most of the time must go into reading. */
+const DRAW_MS_AN_EVENT = 0.1;
 
 export function useTrace(project, adwId) {
   const [state, setState] = useState(() => empty());
@@ -38,9 +40,9 @@ export function useTrace(project, adwId) {
         if (page.reset) results = -1;
         if (!log.absorb(page)) break;
         // The first page is shown at once, the rest of a long session as it comes.
-        if (versionBefore === log.version - 1 || Date.now() - drawn > DRAW_EVERY_MS) draw({ reading: true });
+        if (versionBefore === log.version - 1 || Date.now() - drawn > Math.max(DRAW_EVERY_MS, DRAW_MS_AN_EVENT * log.events.length)) draw({ reading: true });
       }
-      if (log.unsure.size > 0) log.settle(await readTimeline(project, adwId, Math.min(...log.unsure.keys()) - 1, signal));
+      while (log.unsure.size > 0) if (!log.settle(await readTimeline(project, adwId, log.unsure.keys().next().value - 1, signal))) break;
       for (let index = log.events.length - 1; index >= 0 && log.events[index].rowid > results; index -= 1) if (RESULTS.has(log.events[index].type)) fresh += 1;
       const moved = before !== detail || log.version !== versionBefore;
       if (fresh > 0 || results < 0) {

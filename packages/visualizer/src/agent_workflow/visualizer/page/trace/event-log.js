@@ -5,8 +5,10 @@
 import { moment } from "../core/format.js";
 import { listOf, oneLine, parsed, pretty } from "../core/text.js";
 
-// So much text of payloads stays in memory; beyond it a payload is fetched again when somebody looks at it.
-const TEXT_BUDGET = 12_000_000;
+// So many characters of payloads stay in memory; beyond it a payload is fetched again when somebody looks at it.
+const TEXT_BUDGET = 4_000_000;
+/** Few, and the screens add them up or explain with them. */
+const ALWAYS_KEPT = new Set(["agent_start", "agent_end", "error"]);
 
 export class EventLog {
   constructor() {
@@ -53,19 +55,25 @@ export class EventLog {
     if (!this.newest || (event.end ?? event.at) >= (this.newest.end ?? this.newest.at)) this.newest = event;
   }
 
-  /** Take from the timeline how those calls went whose payload was cut before it says so. */
+  /**
+   * Take from the timeline how those calls went whose payload was cut before it says so.
+   * @returns {boolean} whether the timeline goes on, and there are calls left that it may tell of
+   */
   settle(timeline) {
     timeline.rowid.forEach((rowid, index) => {
       const event = this.unsure.get(rowid);
+      this.unsure.delete(rowid);
       if (!event || timeline.ok[index] == null) return;
       event.ok = timeline.ok[index] === 1;
       if (event.ok) return;
       event.problem = true;
       this.problems.push(event);
     });
-    if (this.unsure.size > 0) this.problems.sort((left, right) => left.rowid - right.rowid);
-    this.unsure.clear();
+    this.problems.sort((left, right) => left.rowid - right.rowid);
     this.version += 1;
+    if (timeline.has_more && timeline.rowid.length > 0) return true;
+    this.unsure.clear();
+    return false;
   }
 
   /** Keep what the screens show; drop long payloads once the budget is spent. */
@@ -74,7 +82,7 @@ export class EventLog {
     const payload = parsed(text);
     const facts = payload && typeof payload === "object" ? payload : {};
     const cut = Boolean(row.payload_cut) || !(payload && typeof payload === "object");
-    const keep = row.type !== "tool_call" || this.text < TEXT_BUDGET;
+    const keep = ALWAYS_KEPT.has(row.type) || facts.input != null || this.text < TEXT_BUDGET;
     if (keep) this.text += text.length;
     const at = moment(row.started_at) ?? 0;
     const end = moment(row.ended_at);

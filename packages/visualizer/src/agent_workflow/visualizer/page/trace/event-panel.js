@@ -37,7 +37,7 @@ export function Payload({ project, adwId, event, find = "" }) {
   const [payload, setPayload] = useState(event.payload && !event.cut ? event.payload : null);
   const [fault, setFault] = useState("");
   useEffect(() => {
-    if (payload) return undefined;
+    if (payload !== null) return undefined;
     const abort = new AbortController();
     readEvent(project, adwId, event.id, abort.signal).then(
       (whole) => setPayload(parsed(whole.payload_json) ?? {}),
@@ -46,8 +46,8 @@ export function Payload({ project, adwId, event, find = "" }) {
     return () => abort.abort();
   }, [event.id]);
   if (fault) return html`<p class="note tone-wait">${visible(fault)}</p>`;
-  if (!payload) return html`<p class="soft">Reading ${count(event.size)} bytes …</p>`;
-  if (typeof payload !== "object") return html`<${TextBlock} title="payload (no JSON)" text=${payload} find=${find} />`;
+  if (payload === null) return html`<p class="soft">Reading ${count(event.size)} bytes …</p>`;
+  if (typeof payload !== "object") return html`<${TextBlock} title="payload (no JSON object)" text=${pretty(payload)} find=${find} />`;
   if (event.type === "tool_call") return html`<${ToolCall} payload=${payload} find=${find} />`;
   if (event.type === "gate_pass" || event.type === "gate_fail") return html`<${Checks} checks=${Array.isArray(payload.checks) ? payload.checks : null} violations=${payload.violations} passed=${event.type === "gate_pass"} /><${Raw} payload=${payload} find=${find} />`;
   if (event.type === "error") {

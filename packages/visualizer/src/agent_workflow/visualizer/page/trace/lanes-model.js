@@ -20,7 +20,7 @@ export function spanOf(phase, extent, log) {
   const stored = moment(phase.ended_at);
   // What took no measurable time still gets its block.
   if (stored != null) return { phase, start, end: Math.max(start + 0.4, stored) };
-  if (phase.status === "running") return { phase, start, end: extent.to };
+  if (phase.status === "running") return { phase, start, end: Math.max(start + 0.4, extent.to) };
   return { phase, start, end: lastEventOf(phase, log) ?? start };
 }
 
@@ -52,6 +52,7 @@ export function lanesOf(phases, agents) {
 export function drawn({ session, phases, agents, log, now, width, collapse }) {
   const extent = extentOf(session, phases, log, now);
   const spans = phases.map((phase) => spanOf(phase, extent, log)).filter(Boolean);
+  extent.to = spans.reduce((most, span) => Math.max(most, span.end), extent.to);
   const axis = bendAxis(spans.length ? spans : [{ start: extent.from, end: extent.to }], { width, ...extent, collapse });
   const laneOfPhase = new Map();
   const lanes = lanesOf(phases, agents).map((lane) => {

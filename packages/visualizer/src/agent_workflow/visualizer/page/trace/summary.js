@@ -28,7 +28,7 @@ export function Summary({ trace, now, said, onArchive }) {
       ${usage && !none && (usage.read > 0 || usage.written > 0) && html`<div><dt title="read for the first time: input and cache writes; cache reads left out">read</dt><dd><${Tokens} value=${usage.read} /></dd></div>
       <div><dt title="output, reasoning included">written</dt><dd><${Tokens} value=${usage.written} /></dd></div>`}
       <div class="summary-actions"><dt class="sr">actions</dt><dd>
-        <button type="button" onClick=${onArchive} disabled=${moving} title=${moving ? "a session that is running cannot be archived" : session.archived ? "bring it back into the list" : "put it out of the list; nothing is deleted"}>${session.archived ? "restore" : "archive"}</button>
+        <button type="button" onClick=${onArchive} aria-disabled=${moving ? "true" : undefined} title=${moving ? "a session that is running cannot be archived" : session.archived ? "bring it back into the list" : "put it out of the list; nothing is deleted"}>${session.archived ? "restore" : "archive"}</button>
         ${session.archived ? html` <span class="soft small">archived</span>` : null} <span class="soft small">${visible(said)}</span>
       </dd></div>
     </dl>
