@@ -30,13 +30,14 @@ export function Chart({ title, summary, x, series, format, bars = false, height 
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(name).trim();
     const axis = { stroke: colour("--ink-soft"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { stroke: colour("--rule"), width: 1 }, font: "11px system-ui" };
+    const margin = bars ? 86_400 : 60; // from the data itself: around one point alone, uPlot would show a thousand days
     const chart = new uPlot(
       {
         width,
         height,
         cursor: { drag: { x: false, y: false }, points: { size: 5 } },
         legend: { live: true },
-        scales: { x: { time: true, range: bars ? (_plot, low, high) => [low - 86_400, high + 86_400] : x.length < 2 ? (_plot, low, high) => [low - 60, high + 60] : undefined }, y: { range: (_plot, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+        scales: { x: { time: true, range: bars || x.length < 2 ? () => [x[0] - margin, x[x.length - 1] + margin] : undefined }, y: { range: (_plot, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
         axes: [
           { ...axis, space: 70, values: (_plot, ticks) => (bars ? ticks.map((tick) => day(tick * 1000)) : ticks.map((tick, index) => timeOfDay(tick, ticks[index - 1]))) },
           { ...axis, size: 62, space: 22, incrs: steps, values: (_plot, ticks) => ticks.map((tick) => format(tick)) },
