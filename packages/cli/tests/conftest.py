@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent_workflow.cli._demo import _write_runs
-from agent_workflow.cli._demo_runs import sample_runs
+sys.path.insert(0, str(Path(__file__).parent / "lab"))
+
+from sample_runs import sample_runs, write_runs
 
 PROGRAM = str(Path(sys.executable).with_name("agent-workflow"))
 BEGIN = datetime(2026, 3, 1, 14, 0, tzinfo=UTC)
@@ -115,8 +116,8 @@ def _read_all(descriptor: int) -> bytes:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A state root with the four runs of the demo, not indexed yet."""
-    _write_runs(tmp_path / "state", sample_runs(BEGIN))
+    """A state root with the four invented runs, not indexed yet."""
+    write_runs(tmp_path / "state", sample_runs(BEGIN))
     return tmp_path / "state"
 
 
@@ -128,6 +129,6 @@ def cli(tmp_path: Path) -> CommandLine:
 
 @pytest.fixture
 def indexed(root: Path, cli: CommandLine) -> Path:
-    """A state root with the four runs of the demo and their index."""
+    """A state root with the four invented runs and their index."""
     assert cli.run("index", "sync", "--state-root", str(root)).code == 0
     return root
