@@ -320,6 +320,11 @@ class RunFiles:
         beside.replace(path)
         return path
 
+    def read(self, name: str) -> Document:
+        """Return a document as it is now."""
+        content: Document = json.loads((self.path / name).read_bytes())
+        return content
+
     def journal(self, name: str, records: Iterable[Mapping[str, object]]) -> Path:
         """Append records to a journal."""
         path = self.path / name
