@@ -13,11 +13,14 @@ from tracer_lab import PI_CLI, PI_CONFIG, ModelServer, Project, processes_below
 
 
 @pytest.fixture(scope="session", autouse=True)
-def hang_up_is_not_ignored() -> Iterator[None]:
-    """Let what is started take SIGHUP, though the tests may run under nohup, which would be inherited."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def signals_are_not_ignored() -> Iterator[None]:
+    """Let what is started take SIGINT and SIGHUP: tests in the background or under nohup would hand on that they do not."""
+    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture

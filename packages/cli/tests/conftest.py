@@ -4,10 +4,12 @@ import fcntl
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -112,6 +114,17 @@ def _read_all(descriptor: int) -> bytes:
             break
         parts.append(part)
     return b"".join(parts)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_are_not_ignored() -> Iterator[None]:
+    """Let what is started take SIGINT and SIGHUP: tests in the background or under nohup would hand on that they do not."""
+    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture
