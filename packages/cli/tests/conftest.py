@@ -118,7 +118,7 @@ def _read_all(descriptor: int) -> bytes:
 
 @pytest.fixture(scope="session", autouse=True)
 def signals_are_not_ignored() -> Iterator[None]:
-    """Let what is started take SIGINT and SIGHUP: tests in the background or under nohup would hand on that they do not."""
+    """Let what is started take SIGINT and SIGHUP; in the background or under nohup it would not, by inheritance."""
     ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, signal.SIG_DFL)
