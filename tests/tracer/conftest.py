@@ -30,6 +30,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     root.mkdir()
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     environment = {key: value for key, value in os.environ.items() if key not in ("SSSF_DB", "AGENT_WORKFLOW_TRACE")}
+    environment["AGENT_WORKFLOW_STATE_ROOT"] = str(tmp_path / "state")
     home = tmp_path / "home"
     home.mkdir()
     environment |= {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         RunIsSealed,
         UnsafeStateRoot,
     )
+    from agent_workflow.tracer.evidence._finalizing import finalize_lost
     from agent_workflow.tracer.evidence._lock import run_lock
     from agent_workflow.tracer.evidence._sealing import seal_run, seal_run_locked
     from agent_workflow.tracer.evidence._state_root import runs_directory, state_root
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "_errors": ("EvidenceError", "NotTraced", "RunIsAlive", "RunIsBusy", "RunIsSealed", "UnsafeStateRoot"),
+    "_finalizing": ("finalize_lost",),
     "_lock": ("run_lock",),
     "_sealing": ("seal_run", "seal_run_locked"),
     "_state_root": ("runs_directory", "state_root"),
@@ -53,6 +55,7 @@ __all__ = [
     "append_lifecycle_locked",
     "append_record",
     "append_record_locked",
+    "finalize_lost",
     "is_sealed",
     "run_lock",
     "runs_directory",
