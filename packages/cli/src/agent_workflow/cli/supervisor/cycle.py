@@ -1,0 +1,137 @@
+"""One cycle over every live run of a state root: look, record, help, and go on whatever one run is like."""
+
+from pathlib import Path
+
+from agent_workflow.cli.supervisor import holder
+from agent_workflow.cli.supervisor.clock import Anchor, Clock, stamp
+from agent_workflow.cli.supervisor.documents import BadEvidence
+from agent_workflow.cli.supervisor.index_sync import IndexSync
+from agent_workflow.cli.supervisor.look import Look
+from agent_workflow.cli.supervisor.process_table import ProcessTable
+from agent_workflow.cli.supervisor.processes import ProcessMemory
+from agent_workflow.cli.supervisor.report import Report, RunFault
+from agent_workflow.cli.supervisor.run_cycle import RunCycle
+from agent_workflow.cli.supervisor.runs import Discovery, Found, Run
+from agent_workflow.cli.supervisor.samples import sample_host
+from agent_workflow.cli.supervisor.settings import Settings
+from agent_workflow.cli.supervisor.streams import StreamMemory
+from agent_workflow.cli.supervisor.work import Processors
+from agent_workflow.tracer import TracerError
+from agent_workflow.tracer.evidence import RunIsSealed, runs_directory
+
+
+class Supervisor:
+    """Looks at a state root again and again; what it remembers between cycles only saves work.
+
+    Attributes:
+        root: the state root.
+        settings: thresholds and permissions.
+    """
+
+    def __init__(self, root: Path, settings: Settings, clock: Clock) -> None:
+        self.root = root
+        self.settings = settings
+        self._clock = clock
+        self._discovery = Discovery()
+        self._streams = StreamMemory()
+        self._sessions = ProcessMemory()
+        self._index = IndexSync(root, is_wanted=settings.sync_index)
+        self._before: tuple[ProcessTable, float] | None = None
+
+    def is_there(self) -> bool:
+        """Tell whether there is a state root with runs.
+
+        Raises:
+            UnsafeStateRoot: it is not safely ours.
+        """
+        try:
+            runs_directory(self.root)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def cycle(self) -> Report:
+        """Look at every live run once.
+
+        Returns:
+            What was seen and done. A run that could not be looked at is among the errors.
+
+        Raises:
+            UnsafeStateRoot: the state root, or ``runs/``, is not safely ours.
+            SupervisorBusy: another supervisor is in a cycle.
+            OSError: the state root cannot be read.
+        """
+        report = Report(str(self.root), stamp(self._clock.now()))
+        try:
+            runs = runs_directory(self.root)
+        except FileNotFoundError:
+            report.finished_at = stamp(self._clock.now())
+            return report
+        with holder.cycle_lock(self.root):
+            self._look_at_all(runs, report)
+        report.finished_at = stamp(self._clock.now())
+        return report
+
+    def _look_at_all(self, runs: Path, report: Report) -> None:
+        found = self._discovery.look(runs, self.settings.sessions)
+        report.ended_runs = found.ended
+        report.errors.extend(
+            RunFault(_session(runs, fault.path), str(fault.path), fault.reason) for fault in found.faults
+        )
+        if found.live or found.unsealed:
+            table = ProcessTable.scan()
+            look = self._look(table)
+            for run in (*found.live, *found.unsealed):
+                self._guarded(run, look, report)
+            self._before = (table, look.now.monotonic)
+            holder.write_anchor(self.root, Anchor.of(self._clock))
+        self._forget(found)
+        report.index_sync = self._index.after_cycle(self._clock.monotonic(), wrote=report.wrote)
+
+    def _look(self, table: ProcessTable) -> Look:
+        now = Anchor.of(self._clock)
+        before = None if self._before is None else (self._before[0], now.monotonic - self._before[1])
+        return Look(
+            table=table,
+            host=sample_host(self.root),
+            now=now,
+            before=holder.read_anchor(self.root),
+            processors=Processors(table, before),
+            streams=self._streams,
+            sessions=self._sessions,
+        )
+
+    def _guarded(self, run: Run, look: Look, report: Report) -> None:
+        """Look at one run; what is wrong with it stays with it."""
+        try:
+            RunCycle(run, look, self.settings, self._clock, report).go()
+        except RunIsSealed:
+            report.ended_runs += 1  # it ended while we looked
+        except BadEvidence as fault:
+            report.errors.append(RunFault(run.session_id, str(fault.path), fault.reason))
+        except TracerError as error:
+            report.errors.append(RunFault(run.session_id, str(error.path or run.directory), str(error)))
+        except FileNotFoundError:
+            if run.directory.exists():
+                raise
+            report.notices.append(f"{run.session_id} was moved away while it was looked at")
+        except (OSError, ValueError) as error:
+            report.errors.append(RunFault(run.session_id, str(run.directory), _words(error)))
+
+    def _forget(self, found: Found) -> None:
+        live = (*found.live, *found.unsealed)
+        sessions = frozenset(run.trace.session for run in live if run.trace is not None)
+        self._streams.forget_all_but(sessions | {run.directory for run in live})
+        self._sessions.forget_all_but(sessions)
+
+
+def _session(runs: Path, path: Path) -> str | None:
+    try:
+        return path.relative_to(runs).parts[0]
+    except (ValueError, IndexError):
+        return None
+
+
+def _words(error: Exception) -> str:
+    """Say what kind of error it was; its text may quote evidence."""
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else type(error).__name__

@@ -1,0 +1,202 @@
+"""Which runs of a state root are live, and what each says about itself. Ended runs cost one look, then none."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from agent_workflow.cli.supervisor.clock import parse_time
+from agent_workflow.cli.supervisor.documents import (
+    BadEvidence,
+    Document,
+    inner,
+    read_document,
+    text,
+    whole_number,
+)
+
+LIVE = frozenset({"prepared", "launched", "running", "interruption_requested"})
+TRACED = "agent-workflow/traced-launch-contract/v1"
+LAUNCH = "launch-contract.json"
+STATUS = "status.json"
+FINAL_STATUS = "final-status.json"
+RECEIPT = "final-receipt.json"
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Where the trace of a run lies, and whose stream each agent prints: pi, claude, codex, or an unknown one."""
+
+    adw_id: str
+    session: Path
+    programs: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run directory that is neither sealed nor known to have ended.
+
+    Attributes:
+        status: the stored word; None where the status is missing or damaged.
+        status_fault: why it is damaged, else None.
+        document: the stored status, empty where there is none.
+        launch: the launch contract, empty where there is none.
+        trace: of a traced run.
+    """
+
+    session_id: str
+    directory: Path
+    status: str | None
+    status_fault: str | None
+    document: Document
+    launch: Document
+    trace: Trace | None
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When it was created, by the wall's clock of then."""
+        return parse_time(inner(self.launch, "session").get("created_at")) or parse_time(
+            self.document.get("created_at")
+        )
+
+    @property
+    def runner_pid(self) -> int | None:
+        """The pid that its launch contract or status names."""
+        if self.trace is not None:
+            return whole_number(inner(self.launch, "runner").get("pid"))
+        return whole_number(self.document.get("pane_pid"))
+
+    @property
+    def program(self) -> str | None:
+        """The agent program of a run that another system recorded, by the name of its stream: pi, claude, codex."""
+        plan = inner(self.launch, "command_plan")
+        form = text(plan.get("stream_format")) or ""
+        for name in ("codex", "claude"):
+            if form.startswith(name):
+                return name
+        executor = text(plan.get("executor")) or text(self.document.get("executor")) or ""
+        return program_of(executor)
+
+
+_PROGRAMS = (("claude", "claude"), ("codex", "codex"), ("pi", "pi"), ("scripted", "pi"))
+"""Names of agents, and whose stream each prints."""
+
+
+def program_of(executor: str) -> str | None:
+    """Return which known agent an executor's name means, else None."""
+    name = os.path.basename(executor).lower()  # noqa: PTH119 - a text, no path of ours
+    for known, program in _PROGRAMS:
+        if name == known or name.startswith((f"{known}-", f"{known}.", f"{known}_")):
+            return program
+    return None
+
+
+@dataclass(slots=True)
+class Found:
+    """What a look at ``runs/`` found.
+
+    Attributes:
+        live: runs to supervise.
+        unsealed: traced runs that have ended and wait for their seal.
+        ended: how many have ended.
+        faults: runs of which nothing can be said, each with its reason.
+    """
+
+    live: list[Run] = field(default_factory=list)
+    unsealed: list[Run] = field(default_factory=list)
+    ended: int = 0
+    faults: list[BadEvidence] = field(default_factory=list)
+
+
+class Discovery:
+    """Finds live runs, and remembers those that have ended."""
+
+    def __init__(self) -> None:
+        self._ended: dict[str, int] = {}
+
+    def look(self, runs: Path, only: frozenset[str]) -> Found:
+        """Look at every run directory.
+
+        Args:
+            runs: ``runs/`` of a state root.
+            only: the ids to look at; all where it is empty.
+
+        Raises:
+            OSError: the directory cannot be listed.
+        """
+        found = Found()
+        remembered: dict[str, int] = {}
+        for name, inode in _directories(runs):
+            if only and name not in only:
+                continue
+            # A new directory of the same name has another inode.
+            if self._ended.get(name) == inode or os.path.lexists(f"{runs}/{name}/{RECEIPT}"):
+                remembered[name] = inode
+                found.ended += 1
+                continue
+            try:
+                run = read_run(runs / name)
+            except BadEvidence as fault:
+                found.faults.append(fault)
+                continue
+            if run.status is None or run.status in LIVE:
+                found.live.append(run)
+            elif run.trace is not None:
+                found.unsealed.append(run)
+            else:
+                remembered[name] = inode
+                found.ended += 1
+        self._ended = remembered
+        return found
+
+
+def _directories(runs: Path) -> Iterator[tuple[str, int]]:
+    with os.scandir(runs) as entries:
+        for entry in entries:
+            if _ID.match(entry.name) and entry.is_dir(follow_symlinks=False):
+                yield entry.name, entry.inode()
+
+
+def read_run(directory: Path) -> Run:
+    """Read what a run directory says about itself.
+
+    Raises:
+        BadEvidence: it has neither a launch contract nor a status that can be read.
+    """
+    launch = read_document(directory / LAUNCH)
+    fault: str | None = None
+    document: Document | None = None
+    try:
+        document = read_document(directory / STATUS)
+    except BadEvidence as bad:
+        if launch is None:
+            raise
+        fault = bad.reason
+    if launch is None and document is None:
+        raise BadEvidence(directory, "has neither a launch contract nor a status")
+    status = None if document is None else text(document.get("status"))
+    if document is not None and status is None and fault is None:
+        fault = "has no status"
+    if status is None and launch is None:
+        raise BadEvidence(directory / STATUS, "has no status, and there is no launch contract to rebuild it from")
+    return Run(directory.name, directory, status, fault, document or {}, launch or {}, _trace(launch))
+
+
+def _trace(launch: Document | None) -> Trace | None:
+    if launch is None or launch.get("schema") != TRACED:
+        return None
+    where = inner(launch, "trace")
+    adw_id, session = text(where.get("adw_id")), text(where.get("session_directory"))
+    if adw_id is None or session is None:
+        return None
+    agents = launch.get("agents")
+    programs = {
+        str(agent.get("name")): program_of(str(agent.get("coding_agent"))) or ""
+        for agent in (agents if isinstance(agents, list) else [])
+        if isinstance(agent, dict)
+    }
+    return Trace(adw_id, Path(session), programs)
