@@ -23,6 +23,14 @@ def signals_are_not_ignored() -> Iterator[None]:
         signal.signal(number, signal.SIG_IGN)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def evidence_stays_out_of_the_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let no workflow that a test starts publish to the state root of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENT_WORKFLOW_STATE_ROOT", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
     """Make an empty repository; afterwards nothing that was started in it may be left."""

@@ -145,6 +145,15 @@ class Project:
         """Where the sessions are."""
         return self.root / "adws/adw_data"
 
+    @property
+    def state_root(self) -> Path:
+        """Where its runs are published."""
+        return Path(self.environment["AGENT_WORKFLOW_STATE_ROOT"])
+
+    def published(self, session_id: str) -> Path:
+        """Return a published run's directory."""
+        return self.state_root / "runs" / session_id
+
     def files(self, adw_id: str) -> Path:
         """Return a session's directory."""
         return self.data_dir / "sessions" / adw_id

@@ -137,8 +137,10 @@ def _failure(facts: Facts, categories: Mapping[str, str]) -> tuple[str, str, int
         return category, f"phase {failed[-1].get('name')} failed: {sentence(category)}", None
     if facts.was_refused:
         return "not_accepted", sentence("not_accepted"), None
-    found = _CLASS_NAME.match(reason) if name == "workflow" else None
-    told = f"the workflow raised {found.group()}" if found else "the workflow ended without an accepted result"
+    if facts.closing is None:
+        return "not_accepted", "an earlier run of the session failed", None
+    found = _CLASS_NAME.match(reason)
+    told = f"the workflow raised {found.group()}" if found else "the workflow ended without finish()"
     return "workflow_error", told, None
 
 
