@@ -108,10 +108,10 @@ class RunCycle:
             self._run.session_id, now.wall, processes.runner, processes.executor, self._look.host, channels, progress,
             self._run.document.get("tmux_pane_id"),
         )  # fmt: skip
+        earlier = list(writer.history.samples)
         is_recorded = writer.sample(sample)
         self._report.permissions.extend(permission_events.reconcile(readings, writer))
-        work = work_of(processes, readings, progress, previous, self._look.processors, self._settings)
-        recent = writer.history.samples if is_recorded else [*writer.history.samples, sample]
+        work = work_of(processes, readings, progress, earlier, self._look.processors, self._settings)
         facts = Facts(
             runner=processes.runner,
             executor=processes.executor,
@@ -119,7 +119,7 @@ class RunCycle:
             progress=progress,
             work=work,
             waiting=_waiting(readings),
-            recent=recent[-self._settings.stall_samples :],
+            recent=[*earlier, sample][-self._settings.stall_samples :],
             open_already=incidents.open_already(writer.history),
             truncated=self._truncated(),
             below=self._still_running(processes),

@@ -46,7 +46,7 @@ def work_of(
     processes: Processes,
     readings: Sequence[Reading],
     progress: Progress,
-    previous: Document | None,
+    earlier: Sequence[Document],
     processors: Processors,
     settings: Settings,
 ) -> Work:
@@ -56,7 +56,7 @@ def work_of(
         processes: of the run.
         readings: of its agents' streams.
         progress: of the run in this cycle.
-        previous: its health sample before.
+        earlier: its newest health samples but this one's, the oldest first.
         processors: of this cycle.
         settings: with the silence that counts.
     """
@@ -72,7 +72,7 @@ def work_of(
         if not is_known and seen.age_seconds is not None and seen.age_seconds < silent + _NEW_SLACK_SECONDS
     ]
     below = None if open_tools or newer else _below_share(processes.below, progress, processors)
-    own = _own_share(processes, previous, progress, processors)
+    own = _own_share(processes, earlier, progress, processors)
     return Work(open_tools, len(newer), own, below, is_known)
 
 
@@ -87,18 +87,23 @@ def _below_share(below: Sequence[Seen], progress: Progress, processors: Processo
 
 
 def _own_share(
-    processes: Processes, previous: Document | None, progress: Progress, processors: Processors
+    processes: Processes, earlier: Sequence[Document], progress: Progress, processors: Processors
 ) -> float | None:
-    """Return what the agent itself used, by the samples where they speak of the same process."""
-    own = processes.executor if processes.agents else processes.runner
-    sampled = inner(previous, "executor" if processes.agents else "runner")
+    """Return what the agent itself used since the silence began, or since the oldest sample that is at hand."""
+    own, role = (processes.executor, "executor") if processes.agents else (processes.runner, "runner")
     seen = own.seen
     if seen is None or not own.alive:
         return None
-    is_same = sampled.get("pid") == seen.pid and sampled.get("process_start_ticks") == seen.start_ticks
-    if progress.elapsed and is_same and seen.start_ticks is not None:
-        before = sum(number(sampled.get(name)) or 0.0 for name in ("cpu_user_seconds", "cpu_system_seconds"))
-        return max(0.0, (seen.cpu_user or 0.0) + (seen.cpu_system or 0.0) - before) / progress.elapsed
+    for sample in earlier:
+        sampled, began = inner(sample, role), number(sample.get("seconds_since_semantic_progress"))
+        is_same = sampled.get("pid") == seen.pid and sampled.get("process_start_ticks") == seen.start_ticks
+        is_silent = sample.get("last_semantic_progress_at") == earlier[-1].get("last_semantic_progress_at")
+        if not is_same or not is_silent or seen.start_ticks is None or began is None or progress.grew:
+            continue
+        seconds = (progress.seconds or 0.0) - began
+        if seconds > 0:
+            before = sum(number(sampled.get(name)) or 0.0 for name in ("cpu_user_seconds", "cpu_system_seconds"))
+            return max(0.0, (seen.cpu_user or 0.0) + (seen.cpu_system or 0.0) - before) / seconds
     return processors.share([seen])
 
 
