@@ -60,7 +60,7 @@ def test_one_incident_and_its_remediation(told: Any) -> None:
 
 
 def test_the_demo_tells_its_story(tmp_path: Path, cli: "CommandLine") -> None:
-    """The demo ends well: a flipped bit is named by file, and is gone at the end."""
+    """The demo ends well: a forged digit is named by file, and is mended at the end."""
     answer = cli.run("demo", "--dir", str(tmp_path / "demo"))
 
     assert (0, "") == (answer.code, answer.err)

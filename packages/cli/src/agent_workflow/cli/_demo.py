@@ -117,7 +117,7 @@ def _tell_story(teller: _Teller, repository: Path, root: Path) -> None:
     _record(teller, repository)
     _supervise(teller)
     _ask(teller)
-    _damage_and_mend(teller, root)
+    _forge_and_mend(teller, root)
     teller.say("", *_ending(repository, root))
 
 
@@ -155,14 +155,14 @@ def _ask(teller: _Teller) -> None:
     teller.command("index query metrics")
 
 
-def _damage_and_mend(teller: _Teller, root: Path) -> None:
+def _forge_and_mend(teller: _Teller, root: Path) -> None:
     metrics = root / "runs" / project.GOOD / "execution-metrics.json"
-    teller.chapter("Can this evidence be trusted? Flip one bit of a sealed file, and its run is set aside by name.")
-    teller.shell(f"(a bit of {_short(root, metrics)} is flipped)")
-    project.flip_bit(metrics)
+    teller.chapter("Can this evidence be trusted? One digit of a sealed file is changed: its run is set aside by name.")
+    teller.shell(f"(the first digit of output_tokens in {_short(root, metrics)} is changed)")
+    sealed = project.forge(metrics)
     teller.command("index sync")
-    teller.chapter("The bit is put back, and so is the run.")
-    project.flip_bit(metrics)
+    teller.chapter("The digit is put back, and so is the run.")
+    project.mend(metrics, sealed)
     teller.command("index sync")
     teller.command("index verify --full")
 

@@ -1,6 +1,7 @@
 """The repository of the demo: what ``agent-workflow init`` writes, and two more scripts for its builder to play."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ HUNG_BUILDER: Final = "builder-that-hangs.json"
 _STARTED: Final = "hanging"
 _PATIENCE_SECONDS: Final = 30.0
 _LINES_SHOWN: Final = 3
+_TOKENS: Final = re.compile(rb'("output_tokens": ?)([0-9])')
 
 
 def add_builders(repository: Path) -> None:
@@ -85,13 +87,26 @@ def play_and_kill(repository: Path, session: str) -> None:
         workflow.wait()
 
 
-def flip_bit(file: Path) -> None:
-    """Flip one bit in the middle of a file and leave its mode as it was; a second call flips it back."""
+def forge(file: Path) -> bytes:
+    """Change the first digit of the first ``output_tokens`` of a sealed file.
+
+    Returns:
+        What was in the file.
+    """
+    sealed = file.read_bytes()
+    _rewrite(file, _TOKENS.sub(lambda found: found[1] + bytes([found[2][0] ^ 1]), sealed, count=1))
+    return sealed
+
+
+def mend(file: Path, sealed: bytes) -> None:
+    """Put back what was in a sealed file."""
+    _rewrite(file, sealed)
+
+
+def _rewrite(file: Path, content: bytes) -> None:
     mode = file.stat().st_mode
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
     file.chmod(0o600)
-    file.write_bytes(data)
+    file.write_bytes(content)
     file.chmod(mode)
 
 

@@ -26,6 +26,7 @@ _QUESTION_LINES: Final = 4  # a long name in a question is wrapped
 _FOOTER_LINES: Final = 6
 
 _RULE: Final = re.compile(r"\s*[╭┌]?[─━]{20,}[╮┐]?\s*\Z")
+_BOX_END: Final = re.compile(r"\s*[╰└][─━]{20,}[╯┘]\s*\Z")
 _ANSWER: Final = re.compile(r"\s{0,3}(?P<mark>[\u276f\u203a>]\s?)?\s{0,3}(?P<number>\d)\.\s+(?P<text>\S.*)\Z")
 _CONTINUED: Final = re.compile(r"\s{5,}\S")
 _MARK: Final = re.compile(r"^\s*[\u276f\u203a→>]?\s*")
@@ -64,7 +65,7 @@ _CODEX_ERROR: Final = re.compile(
 _PI_HINT: Final = re.compile(r"\s*(?:↑↓ navigate\s+)?enter (?:select|submit)\s+.*\bcancel\s*\Z")
 _PI_CHOSEN: Final = re.compile(r"\s{0,2}→ \S")
 
-_CONFIRMATION: Final = re.compile(r"[\[(](?:y|yes)/(?:n|no)(?:/[^\])]{1,20})?[\])]\s*[?:]?\s*\Z", re.IGNORECASE)
+_CONFIRMATION: Final = re.compile(r"[\[(](?:y|yes)/(?:n|no)(?:/\[?\w{1,20}\]?)?[\])]\s*[?:]?\s*\Z", re.IGNORECASE)
 _APPROVAL: Final = re.compile(r"(?:\A|[.!:]\s+)\s*(?:allow|approve|permit|grant)\b[^?]{0,120}\?\s*\Z", re.IGNORECASE)
 _SECRET: Final = re.compile(r"(?:\A|\s|\])(?:password|passphrase)\b[^:]{0,120}:\s*\Z", re.IGNORECASE)
 
@@ -121,9 +122,9 @@ def stderr(agent: str | None, data: bytes) -> list[Observation]:
 
 
 def _claude(lines: list[str]) -> Observation | None:
-    dialog = _numbered(
-        [line.strip("│┃").rstrip() if "│" in line else line for line in lines], _CLAUDE_MARK, _CLAUDE_HINT
-    )
+    # Older versions draw a box around a dialog.
+    unboxed = [line.strip("│┃").rstrip() for line in lines if not _BOX_END.match(line)]
+    dialog = _numbered(unboxed, _CLAUDE_MARK, _CLAUDE_HINT)
     if dialog is None:
         return None
     begin = _last(dialog.above, _RULE)
