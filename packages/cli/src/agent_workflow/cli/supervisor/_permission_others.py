@@ -30,7 +30,7 @@ _OVER: Final = frozenset(["turn_end", "agent_end", "agent_settled"])
 
 def read_pi(record: Record, requests: Requests) -> None:
     """Take in one record of pi's JSON or RPC mode."""
-    kind, call = record.get("type"), record.get("toolCallId")
+    kind, call = text(record.get("type")), record.get("toolCallId")
     if kind == "extension_ui_request":
         _asked(record, requests)
     elif kind == "tool_execution_start":
@@ -47,7 +47,7 @@ def read_pi(record: Record, requests: Requests) -> None:
 
 
 def _asked(record: Record, requests: Requests) -> None:
-    if record.get("method") not in _DIALOGS:
+    if text(record.get("method")) not in _DIALOGS:
         return
     # An extension asks before it lets a call go on: the call that began last, as pi prepares one after the other.
     call, tool = requests.newest_call or (None, None)
