@@ -209,10 +209,17 @@ def _silent_samples(facts: Facts, settings: Settings) -> int:
     for before, after in zip(reversed(facts.recent[:-1]), reversed(facts.recent[1:]), strict=True):
         if before.get("last_semantic_progress_at") != after.get("last_semantic_progress_at"):
             break
+        if _agent_of(before) != _agent_of(after):
+            break  # whoever is silent now began, or was left alone, only then
         if not facts.work.is_known_agent and _had_work(before, after, settings):
             break
         count += 1
     return count
+
+
+def _agent_of(sample: Document) -> tuple[object, object]:
+    executor = inner(sample, "executor")
+    return executor.get("pid"), executor.get("alive")
 
 
 def _had_work(before: Document, after: Document, settings: Settings) -> bool:

@@ -6,7 +6,7 @@ from agent_workflow.cli.supervisor import holder
 from agent_workflow.cli.supervisor.clock import Anchor, Clock, stamp
 from agent_workflow.cli.supervisor.documents import BadEvidence
 from agent_workflow.cli.supervisor.index_sync import IndexSync
-from agent_workflow.cli.supervisor.look import Look
+from agent_workflow.cli.supervisor.look import Look, Remembered
 from agent_workflow.cli.supervisor.process_table import ProcessTable
 from agent_workflow.cli.supervisor.processes import ProcessMemory
 from agent_workflow.cli.supervisor.report import Report, RunFault
@@ -35,6 +35,7 @@ class Supervisor:
         self._discovery = Discovery()
         self._streams = StreamMemory()
         self._sessions = ProcessMemory()
+        self._samples: dict[str, Remembered] = {}
         self._index = IndexSync(root, is_wanted=settings.sync_index)
         self._before: tuple[ProcessTable, float] | None = None
 
@@ -99,6 +100,7 @@ class Supervisor:
             processors=Processors(table, before),
             streams=self._streams,
             sessions=self._sessions,
+            samples=self._samples,
         )
 
     def _guarded(self, run: Run, look: Look, report: Report) -> None:
@@ -123,6 +125,8 @@ class Supervisor:
         sessions = frozenset(run.trace.session for run in live if run.trace is not None)
         self._streams.forget_all_but(sessions | {run.directory for run in live})
         self._sessions.forget_all_but(sessions)
+        names = {run.session_id for run in live}
+        self._samples = {name: samples for name, samples in self._samples.items() if name in names}
 
 
 def _session(runs: Path, path: Path) -> str | None:

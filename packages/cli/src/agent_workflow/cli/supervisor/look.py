@@ -3,11 +3,20 @@
 from dataclasses import dataclass
 
 from agent_workflow.cli.supervisor.clock import Anchor
+from agent_workflow.cli.supervisor.documents import Document
 from agent_workflow.cli.supervisor.process_table import ProcessTable
 from agent_workflow.cli.supervisor.processes import ProcessMemory
 from agent_workflow.cli.supervisor.samples import HostSample
 from agent_workflow.cli.supervisor.streams import StreamMemory
 from agent_workflow.cli.supervisor.work import Processors
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A run's newest samples, the oldest first, and the one of them that stands at the journal's end."""
+
+    recorded: Document | None
+    newest: list[Document]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +26,7 @@ class Look:
     Attributes:
         now, before: both clocks at the beginning of this cycle, and at the end of the last one.
         streams, sessions: what earlier cycles of this process read.
+        samples: the newest samples that this process took of each run, recorded or not.
     """
 
     table: ProcessTable
@@ -26,3 +36,4 @@ class Look:
     processors: Processors
     streams: StreamMemory
     sessions: ProcessMemory
+    samples: dict[str, Remembered]

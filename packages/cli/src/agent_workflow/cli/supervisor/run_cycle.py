@@ -6,10 +6,10 @@ from agent_workflow.cli.supervisor import incidents, lost_runs, permission_event
 from agent_workflow.cli.supervisor.channels import Channels, channels_of_run, channels_of_session
 from agent_workflow.cli.supervisor.clock import Clock
 from agent_workflow.cli.supervisor.conditions import MISSING, STALLED, Facts, Waiting, Work, is_gone, judge
-from agent_workflow.cli.supervisor.documents import BadEvidence, inner, read_document
+from agent_workflow.cli.supervisor.documents import BadEvidence, Document, inner, read_document
 from agent_workflow.cli.supervisor.history import History, Writer
 from agent_workflow.cli.supervisor.incidents import Incident
-from agent_workflow.cli.supervisor.look import Look
+from agent_workflow.cli.supervisor.look import Look, Remembered
 from agent_workflow.cli.supervisor.processes import Processes, processes_of
 from agent_workflow.cli.supervisor.progress import Beginning, Progress, measure
 from agent_workflow.cli.supervisor.report import Report, RunFault, RunHealth
@@ -33,6 +33,7 @@ class RunCycle:
         self._settings = settings
         self._clock = clock
         self._report = report
+        self._recorded: Document | None = None
 
     def go(self) -> None:
         """Do all of it.
@@ -47,6 +48,7 @@ class RunCycle:
                 return
             history = History.read(self._run.directory, self._settings)
             self._tell_damage(history)
+            self._remember_unrecorded(history)
             writer = Writer(self._run.session_id, history, self._settings, self._clock)
             if not self._settle_status(writer):
                 return
@@ -57,6 +59,13 @@ class RunCycle:
         # Closing takes the lock itself: it may have to wait for the trace's own.
         if lost and not self._still_running(processes):
             self._finalize(writer, processes)
+
+    def _remember_unrecorded(self, history: History) -> None:
+        """Go on from the samples that a journal at its cap did not take, unless somebody else has sampled since."""
+        self._recorded = history.last_sample
+        remembered = self._look.samples.get(self._run.session_id)
+        if remembered is not None and remembered.recorded == self._recorded:
+            history.samples = list(remembered.newest)
 
     def _tell_damage(self, history: History) -> None:
         for name, line in history.damaged.items():
@@ -110,6 +119,8 @@ class RunCycle:
         )  # fmt: skip
         earlier = list(writer.history.samples)
         is_recorded = writer.sample(sample)
+        newest = [*earlier, sample][-self._settings.stall_samples :]
+        self._look.samples[self._run.session_id] = Remembered(sample if is_recorded else self._recorded, newest)
         self._report.permissions.extend(permission_events.reconcile(readings, writer))
         work = work_of(processes, readings, progress, earlier, self._look.processors, self._settings)
         facts = Facts(
@@ -119,7 +130,7 @@ class RunCycle:
             progress=progress,
             work=work,
             waiting=_waiting(readings),
-            recent=[*earlier, sample][-self._settings.stall_samples :],
+            recent=newest,
             open_already=incidents.open_already(writer.history),
             truncated=self._truncated(),
             below=self._still_running(processes),

@@ -98,6 +98,8 @@ def _targets(
     """Name what may be signalled, the deepest first; never ourselves nor what we were started from."""
     agent = executor.seen if executor.alive else None
     head = runner.seen if runner.alive else None
+    if run.trace is None and executor.pid is not None:
+        head = None  # another system's runner is left to tell how its agent ended
     if rule is INTERRUPT:
         # A traced workflow ends its agents itself when it is interrupted, and says why.
         first = head if run.trace is not None else agent
