@@ -6,18 +6,13 @@ from typing import Any
 
 import apsw
 import pytest
-from sample_state import Document, StateRoot, metrics, provenance, session_status, stage
+from sample_records import Document, metrics, provenance, session_status, stage
+from sample_state import StateRoot
 
 from agent_workflow import index_store
 from agent_workflow.index_store import InvalidQuestion
 
 DAY = "2026-07-01T10:00:00+00:00"
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> StateRoot:
-    """Give an empty state root."""
-    return StateRoot(tmp_path / "state")
 
 
 def write(state: StateRoot, session_id: str, *stages: Document, began: str = DAY, **fields: object) -> None:

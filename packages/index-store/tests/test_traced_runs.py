@@ -1,10 +1,10 @@
 """Recorded workflows in the index: their row, their seal, where their trace lies."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_state import MOMENT, StateRoot, incident, permission, remediation, write_rich_run
+from sample_records import MOMENT, incident, permission, remediation
+from sample_state import StateRoot, write_rich_run
 from traced_runs import (
     ALWAYS,
     BUILDER,
@@ -21,12 +21,6 @@ from traced_runs import (
 )
 
 from agent_workflow import index_store
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> StateRoot:
-    """Give an empty state root."""
-    return StateRoot(tmp_path / "state")
 
 
 def row_of(state: StateRoot, session_id: str) -> dict[str, Any]:

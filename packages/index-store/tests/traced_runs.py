@@ -3,19 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sample_state import (
-    MOMENT,
-    Document,
-    RunFiles,
-    StateRoot,
-    artifacts_in,
-    lifecycle,
-    metrics,
-    process_result,
-    provenance,
-    session_status,
-    stage,
-)
+from sample_records import MOMENT, Document, lifecycle, metrics, process_result, provenance, session_status, stage
+from sample_state import RunFiles, StateRoot, artifacts_in
 
 TRACED = "agent-workflow/traced-launch-contract/v1"
 DATABASE = "/srv/shop/adws/adw_data/sssf.db"

@@ -1,5 +1,7 @@
 """Whether runs that the index holds to be in error still are: they are read and judged again, beside the index."""
 
+from functools import cached_property
+
 import apsw
 
 from agent_workflow.index_store.database import migrate
@@ -12,14 +14,20 @@ class ErrorCheck:
     """Judges runs in error by indexing them into a database of its own, in memory; close it when done."""
 
     def __init__(self) -> None:
+        self._connection: apsw.Connection | None = None
+
+    @cached_property
+    def _indexer(self) -> RunIndexer:
+        """Made when the first run is in error: mostly none is."""
         self._connection = apsw.Connection(":memory:")
         self._connection.transaction_mode = "IMMEDIATE"
         migrate(self._connection)
-        self._indexer = RunIndexer(self._connection, fresh=False)
+        return RunIndexer(self._connection, fresh=False)
 
     def close(self) -> None:
         """Let the database go."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def compare(self, candidate: Candidate, storage: Storage, indexed: str) -> SourceMismatch | None:
         """Compare the error that a run was indexed with to what is wrong with it now.
