@@ -35,7 +35,7 @@ def metrics_document(session_id: str, facts: Facts, began_at: str, ended_at: str
     """
     by_agent: dict[str, list[Call]] = {}
     for call in facts.calls:
-        by_agent.setdefault(call.agent, []).append(call)
+        by_agent.setdefault(agent_name(call.agent), []).append(call)
     total = {
         **_spend(facts.calls),
         "stage": "total",
@@ -57,12 +57,12 @@ def _child(name: str, calls: list[Call], facts: Facts) -> dict[str, object]:
     first = calls[0]
     return {
         **_spend(calls),
-        "stage": f"child:{agent_name(name)}",
+        "stage": f"child:{name}",
         "elapsed_seconds": _sum_known(spans),
         "first_output_latency_seconds": seconds_between(
             first.began_at, str((first.payload or {}).get("first_output_at") or "") or None
         ),
-        "retry_count": facts.asked_again.get(name, 0),
+        "retry_count": sum(count for agent, count in facts.asked_again.items() if agent_name(agent) == name),
         "errors": _errors(calls),
     }
 
