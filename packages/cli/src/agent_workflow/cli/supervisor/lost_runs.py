@@ -53,10 +53,12 @@ def finalize(
     with run_lock(run.directory):
         if is_sealed(run.directory):
             return [], []
-        if run.trace is None and was_applied(writer.history, RULE, target):
+        was_done = was_applied(writer.history, RULE, target)
+        if was_done and run.trace is None:
             _write_status(run, writer)  # the one thing that a killed supervisor left to do
-            return [], []
-        attempt = begin(writer, RULE, target, _REASON, incident_id)
+        attempt = None if was_done else begin(writer, RULE, target, _REASON, incident_id)
+    if was_done and run.trace is not None:
+        finalize_lost(run.directory, reason=_REASON, actor=ACTOR, warn=warn)  # its seal was left to do
     if attempt is None:
         return [], []
     if run.trace is not None:

@@ -6,14 +6,14 @@ from agent_workflow.cli.supervisor import incidents, lost_runs, permission_event
 from agent_workflow.cli.supervisor.channels import Channels, channels_of_run, channels_of_session
 from agent_workflow.cli.supervisor.clock import Clock
 from agent_workflow.cli.supervisor.conditions import MISSING, STALLED, Facts, Waiting, Work, is_gone, judge
-from agent_workflow.cli.supervisor.documents import BadEvidence, Document, inner, read_document
+from agent_workflow.cli.supervisor.documents import BadEvidence, Document, file_state, inner, read_document
 from agent_workflow.cli.supervisor.history import History, Writer
 from agent_workflow.cli.supervisor.incidents import Incident
 from agent_workflow.cli.supervisor.look import Look, Remembered
 from agent_workflow.cli.supervisor.processes import Processes, processes_of
 from agent_workflow.cli.supervisor.progress import Beginning, Progress, measure
 from agent_workflow.cli.supervisor.report import Report, RunFault, RunHealth
-from agent_workflow.cli.supervisor.runs import LIVE, Run, read_run
+from agent_workflow.cli.supervisor.runs import FINAL_STATUS, LIVE, Run, read_run
 from agent_workflow.cli.supervisor.samples import sample_record
 from agent_workflow.cli.supervisor.settings import Settings
 from agent_workflow.cli.supervisor.streams import Reading, of_the_dead, sources_of
@@ -54,7 +54,9 @@ class RunCycle:
                 return
             processes = self._processes(history)
             lost = self._is_lost(processes)
-            if self._run.status in LIVE and (lost or not is_gone(processes.runner)):
+            # What is being closed already is not told anew: a supervisor was killed before the last step of it.
+            is_closing = lost and file_state(self._run.directory / FINAL_STATUS) is not None
+            if self._run.status in LIVE and not is_closing and (lost or not is_gone(processes.runner)):
                 self._record(writer, processes)
         # Closing takes the lock itself: it may have to wait for the trace's own.
         if lost and not self._still_running(processes):
