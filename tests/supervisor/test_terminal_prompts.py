@@ -193,18 +193,18 @@ def test_a_traced_agent(host: Host) -> None:
         agent.record(type="tool_execution_start", toolCallId="c1", toolName="bash", args={"command": SECRET})
         told = {"content": [{"type": "text", "text": "Blocked by a rule"}], "details": {}}
         agent.record(type="tool_execution_end", toolCallId="c1", toolName="bash", result=told, isError=True)
-        agent.say("Allow this? [y/N] ", to="stderr")
+        agent.say("Approval required. Allow this command?\n", to="stderr")  # only whole lines are stored
         for _ in range(2):
             host.look(30)
             host.look_anew(30)
         found = permissions(agent.run_directory)
-        agent.say("\nAllowed.\n", to="stderr")
+        agent.say("Allowed.\n", to="stderr")
         host.look(30)
         found_later = permissions(agent.run_directory)
     finally:
         agent.stop()
 
-    rule = "generic-confirmation/v1"
+    rule = "generic-approval-question/v1"
     expected = [("builder/stderr", "pending", rule), ("builder/stream", "denied", "pi-tool-blocked/v1")]
     assert expected == sorted(found)
     assert [*found, ("builder/stderr", "cleared", rule)] == found_later
