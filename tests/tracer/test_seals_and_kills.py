@@ -240,3 +240,30 @@ def test_a_sealed_run_can_be_archived(project: Project) -> None:
 
     assert "archive" == verified(project.state_root)["run1"]["storage_class"]
     assert not seal_run(archive / "run1")
+
+
+def test_a_run_whose_agent_lives_on_is_joined(project: Project) -> None:
+    """It cannot be sealed for that; the next process goes on with the run, and it is that one's end that counts."""
+    orphan = subprocess.Popen(["sleep", "300"])
+    body = f"""
+from agent_workflow.tracer._processes import find
+from agent_workflow.tracer.evidence import _sealing
+row = dict(kind="agent", name="builder", command="sleep 300", ended_at=None, started_at="2026-01-01T00:00:00.000+00:00")
+run.tracer.numbered_row("processes", pid={orphan.pid}, start_marker=find({orphan.pid}).start_marker, **row)
+_sealing.seal_run_locked = lambda directory: os.kill(os.getpid(), 9)
+"""
+    try:
+        assert -9 == project.run(body + FINISH, "run1").code
+        run = project.published("run1")
+        assert "completed" == document(run, "final-status.json")["status"]
+        with pytest.raises(RunIsAlive):
+            finalize(run)
+
+        project.run('with phase("again"):\n    raise ValueError\n', "run1")
+    finally:
+        orphan.kill()
+        orphan.wait()
+
+    assert ["prepared", "running", "completed", "running", "failed"] == moves(run, "execution")
+    assert "workflow_error" == document(run, "final-status.json")["failure_category"]
+    assert {"run1"} == set(verified(project.state_root))

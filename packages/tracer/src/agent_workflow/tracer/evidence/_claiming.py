@@ -1,5 +1,6 @@
 """Claiming a run directory: a name that is free on this host, and a directory that appears complete."""
 
+import contextlib
 import hashlib
 import os
 import time
@@ -56,7 +57,12 @@ def claim(directory: Path, launch: Mapping[str, object], status: Mapping[str, ob
         make_private_directory(beside)
         _fill(beside, launch, status)
         make_private_directory(directory)  # the claim: it succeeds for one alone
-        beside.rename(directory)  # over the empty directory, in one step
+        try:
+            beside.rename(directory)  # over the empty directory, in one step
+        except OSError:
+            with contextlib.suppress(OSError):
+                directory.rmdir()
+            raise
     except FileExistsError:
         return False
     except OSError as error:

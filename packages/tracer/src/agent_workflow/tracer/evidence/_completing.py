@@ -29,17 +29,18 @@ def complete_locked(
         facts: what the session's files say; ``None`` where they are gone.
         program: the workflow program's file name.
         actor: who completes it.
-        reason: why it is known that the process is gone, used where the session did not end by itself.
+        reason: why it is known that the process is gone, used where the session did not end by itself; empty when it
+            is the workflow's own process that completes the run.
 
     Raises:
         EvidenceError: something cannot be written; doing all of it again is fine.
     """
     at = _clock.now()
     lifecycle = read_lifecycle(directory)
-    is_gone = facts is None or is_lost(facts)
-    outcome = (
-        lost(facts, lifecycle.categories, reason) if facts is None or is_gone else conclude(facts, lifecycle.categories)
-    )
+    if facts is None or (reason and is_lost(facts)):
+        outcome = lost(facts, lifecycle.categories, reason)
+    else:
+        outcome = conclude(facts, lifecycle.categories)
     for phase in facts.phases if facts else []:
         if lifecycle.phases.get(str(phase.get("phase_id"))) not in ("success", "fail"):
             _end_phase(directory, phase, lifecycle.phases, outcome, actor, at)

@@ -42,7 +42,7 @@ def launch_contract(
     session = {"id": publication.session_id, "agent_name": None, "agent_class": None, "tier": None}
     listed = [
         {
-            "name": redactor.text(agent.name),
+            "name": redactor.text(agent.name)[:128],
             "coding_agent": redactor.text(agent.coding_agent)[:128],
             "model": redactor.text(agent.model)[:256] or None,
         }

@@ -86,8 +86,10 @@ def unsealed_sessions(data_dir: Path) -> list[SessionFiles]:
 
 
 def _publication(item: Any) -> Publication | None:  # noqa: ANN401 - whatever the file holds
+    if not isinstance(item, dict):
+        return None
     try:
-        read = Publication(**item)
+        read = Publication(**{name: item[name] for name in Publication.__dataclass_fields__ if name in item})
     except TypeError:
         return None
     if read.retry_of is not None and not isinstance(read.retry_of, str):

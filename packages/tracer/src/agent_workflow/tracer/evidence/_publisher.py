@@ -114,6 +114,9 @@ class Publisher:
         if known and known[-1].directory.exists() and not is_sealed(known[-1].directory):
             self._publication, self.directory = known[-1], known[-1].directory
             self._launch = read_launch(self.directory)
+            with run_lock(self.directory):
+                # Of an end that was told and not sealed: the run goes on.
+                (self.directory / "final-status.json").unlink(missing_ok=True)
             self._move(_JOINED)
             return
         retry_of = known[-1].session_id if known else None
