@@ -1,20 +1,24 @@
 """Agents that wait: one at a prompt in a pseudo-terminal, and a traced one that prints what a test tells it to."""
 
+import fcntl
 import json
 import os
 import select
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import termios
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from supervisor_lab import Host, UntracedRun, wait_for
 from tracer_lab import Project
 
+from agent_workflow.cli.supervisor._permission_screen import visible_lines
 from agent_workflow.cli.supervisor.clock import stamp
 
 _AGENT = """
@@ -45,14 +49,19 @@ class TerminalAgent:
 
     @classmethod
     def start(cls, host: Host, *script: str) -> "TerminalAgent":
-        """Start it; it ends with the test."""
+        """Start a program that plays a script; it ends with the test."""
         answers = host.root.parent / f"answers-{len(host.started)}"
+        return cls.start_program(host, [sys.executable, "-c", _AGENT, json.dumps(script), str(answers)], answers)
+
+    @classmethod
+    def start_program(cls, host: Host, words: list[str], answers: Path, **options: Any) -> "TerminalAgent":
+        """Start any program in a terminal of 36 lines of 110 columns; it ends with the test."""
         master, slave = os.openpty()
         settings = termios.tcgetattr(slave)
         settings[3] &= ~termios.ECHO  # as programs do that draw their own input line
         termios.tcsetattr(slave, termios.TCSANOW, settings)
-        words = [sys.executable, "-c", _AGENT, json.dumps(script), str(answers)]
-        process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 110, 0, 0))
+        process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, **options)
         os.close(slave)
         host.started.append(process)
         return cls(process, answers, master)
@@ -62,18 +71,25 @@ class TerminalAgent:
         os.close(self._master)
 
     def wait_to_show(self, text: str, times: int = 1) -> None:
-        """Wait until the terminal has shown a text so many times."""
+        """Wait until the terminal has received a text so many times."""
+        wait_for(lambda: self._received().count(text.encode()) >= times)
 
-        def has_shown() -> bool:
-            while select.select([self._master], [], [], 0)[0]:
-                self._shown += os.read(self._master, 65536)
-            return self._shown.count(text.encode()) >= times
+    def wait_to_stand(self, text: str) -> None:
+        """Wait until a text can be read on the screen, however it was drawn."""
+        wait_for(lambda: any(text in line for line in visible_lines(self._received())))
 
-        wait_for(has_shown)
+    def _received(self) -> bytes:
+        while select.select([self._master], [], [], 0)[0]:
+            self._shown += os.read(self._master, 65536)
+        return self._shown
 
     def answer(self, line: str) -> None:
-        """Answer as a person does, at the keyboard."""
-        os.write(self._master, f"{line}\n".encode())
+        """Answer with a line as a person does, at the keyboard."""
+        self.press(f"{line}\n")
+
+    def press(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._master, keys.encode())
 
     @property
     def was_answered(self) -> str:
