@@ -150,13 +150,13 @@ def test_a_cycle_goes_on_without_its_index(indexed: Host, trouble: Trouble) -> N
 
 def test_pages_that_are_damaged(indexed: Host) -> None:
     """Whether a damaged database can be made again or only reported: the runs are supervised, and it is told."""
-    look_and_help_before = indexed.look()
+    before = indexed.look()
     _lost_its_pages(indexed)
 
     quiet, lost, syncs = look_and_help(indexed)
 
     check_work(quiet, lost)
-    assert "done" == look_and_help_before.index_sync["state"]
+    assert "done" == before.index_sync["state"]
     assert {part["state"] for part in syncs} <= {"done", "error"}
     if "done" in {part["state"] for part in syncs}:
         assert {"quiet", "lost"} == {row["session_id"] for row in query(indexed.root, "runs").rows}
@@ -281,7 +281,7 @@ def _fill(disk: Path) -> None:
 
 def _state(folder: Path) -> dict[str, tuple[int, ...]]:
     """Describe a folder and everything in it: identity, mode, size, times, and when it was read."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for path in (folder, *sorted(folder.rglob("*"))) if folder.exists() else ():
         status = path.lstat()
         found[str(path)] = (

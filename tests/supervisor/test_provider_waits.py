@@ -92,9 +92,9 @@ def categories(directory: Path) -> set[str]:
     return {record["category"] for record in records(directory / "incident-events.jsonl")}
 
 
-def retries(run: UntracedRun) -> int:
-    """Count the retries that the agent announced."""
-    return sum(1 for record in run.records("executor-events.jsonl") if record["type"] == "system")
+def wait_for_retry(run: UntracedRun, attempt: int) -> None:
+    """Wait until the agent has announced a retry."""
+    wait_for(lambda: any(record.get("attempt") == attempt for record in run.records("executor-events.jsonl")))
 
 
 def test_a_dead_connection_is_a_wait_for_the_provider(host: Host, provider: Provider, run: UntracedRun) -> None:
@@ -102,7 +102,7 @@ def test_a_dead_connection_is_a_wait_for_the_provider(host: Host, provider: Prov
     host.settings = replace(host.settings, interrupt_stalled=True, terminate_stalled=True)
     for number in range(3):
         provider.take().close()
-        wait_for(lambda number=number: retries(run) > number)
+        wait_for_retry(run, number + 1)
 
     for _ in range(3):
         host.look(700)
@@ -117,7 +117,7 @@ def test_a_dead_connection_is_a_wait_for_the_provider(host: Host, provider: Prov
 def test_a_first_retry_is_everyday(host: Host, provider: Provider, run: UntracedRun) -> None:
     """A retry that the provider answers soon is no incident."""
     provider.take().close()
-    wait_for(lambda: retries(run) == 1)
+    wait_for_retry(run, 1)
     host.look(1)
 
     provider.take().sendall(b"the answer\n")
@@ -130,7 +130,7 @@ def test_a_first_retry_is_everyday(host: Host, provider: Provider, run: Untraced
 def test_an_answer_ends_the_wait(host: Host, provider: Provider, run: UntracedRun) -> None:
     """Long silence after a retry is an incident; the first word of the model resolves it."""
     provider.take().close()
-    wait_for(lambda: retries(run) == 1)
+    wait_for_retry(run, 1)
     host.look(1)
     connection = provider.take()  # kept, without a word
     host.look(200)
@@ -159,7 +159,7 @@ def test_the_provider_is_not_quoted(host: Host, provider: Provider, run: Untrace
     """Incidents name the reason by a closed word and keep nothing of the stream."""
     for number in range(3):
         provider.take().close()
-        wait_for(lambda number=number: retries(run) > number)
+        wait_for_retry(run, number + 1)
     report = host.look(700)
 
     written = [path for path in run.directory.iterdir() if path.name != "executor-events.jsonl"]
