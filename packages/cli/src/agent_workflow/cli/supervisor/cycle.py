@@ -4,6 +4,7 @@ from pathlib import Path
 
 from agent_workflow.cli.supervisor import holder
 from agent_workflow.cli.supervisor.clock import Anchor, Clock, stamp
+from agent_workflow.cli.supervisor.discovery import Discovery, Found, Listing
 from agent_workflow.cli.supervisor.documents import BadEvidence
 from agent_workflow.cli.supervisor.index_sync import IndexSync
 from agent_workflow.cli.supervisor.look import Look, Remembered
@@ -11,7 +12,7 @@ from agent_workflow.cli.supervisor.process_table import ProcessTable
 from agent_workflow.cli.supervisor.processes import ProcessMemory
 from agent_workflow.cli.supervisor.report import Report, RunFault
 from agent_workflow.cli.supervisor.run_cycle import RunCycle
-from agent_workflow.cli.supervisor.runs import Discovery, Found, Run
+from agent_workflow.cli.supervisor.runs import Run
 from agent_workflow.cli.supervisor.samples import sample_host
 from agent_workflow.cli.supervisor.settings import Settings
 from agent_workflow.cli.supervisor.streams import StreamMemory
@@ -74,30 +75,32 @@ class Supervisor:
         return report
 
     def _look_at_all(self, runs: Path, report: Report) -> None:
-        found = self._discovery.look(runs, self.settings.sessions)
+        kept = holder.read_file(self.root)
+        before, known = Anchor.from_document(kept.get("clock")), Listing.from_document(kept.get("runs"))
+        found, listing = self._discovery.look(runs, self.settings.sessions, known)
         report.ended_runs = found.ended
         report.errors.extend(
             RunFault(_session(runs, fault.path), str(fault.path), fault.reason) for fault in found.faults
         )
         if found.live or found.unsealed:
             table = ProcessTable.scan()
-            look = self._look(table)
+            look = self._look(table, before)
             for run in (*found.live, *found.unsealed):
                 self._guarded(run, look, report)
             self._before = (table, look.now.monotonic)
-            holder.write_anchor(self.root, Anchor.of(self._clock))
         self._forget(found)
+        holder.keep(self.root, clock=Anchor.of(self._clock).to_document(), runs=listing and listing.to_document())
         report.index_sync = self._index.after_cycle(self._clock.monotonic(), wrote=report.wrote)
 
-    def _look(self, table: ProcessTable) -> Look:
+    def _look(self, table: ProcessTable, before: Anchor | None) -> Look:
         now = Anchor.of(self._clock)
-        before = None if self._before is None else (self._before[0], now.monotonic - self._before[1])
+        earlier = None if self._before is None else (self._before[0], now.monotonic - self._before[1])
         return Look(
             table=table,
             host=sample_host(self.root),
             now=now,
-            before=holder.read_anchor(self.root),
-            processors=Processors(table, before),
+            before=before,
+            processors=Processors(table, earlier),
             streams=self._streams,
             sessions=self._sessions,
             samples=self._samples,

@@ -1,7 +1,7 @@
 """One cycle at a time on a state root, and one ``supervisor run``: two locks, and a file that says who and when.
 
 A cycle holds the state root's own directory; ``supervisor run`` holds ``supervisor.lock`` for as long as it lives. The
-file names that process, and keeps both clocks as they were at the end of the last cycle.
+file names that process, and keeps what the next cycle wants to know: both clocks, and which runs had not ended.
 """
 
 import contextlib
@@ -13,14 +13,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent_workflow.cli.supervisor.clock import Anchor
 from agent_workflow.cli.supervisor.documents import Document, parse
 
 FILE = "supervisor.lock"
 CYCLE_SECONDS = 60.0
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_MOST_BYTES = 8192
+_MOST_BYTES = 4 * 1024 * 1024
 
 
 class SupervisorBusy(Exception):
@@ -74,18 +73,13 @@ def cycle_lock(root: Path, seconds: float = CYCLE_SECONDS) -> Iterator[None]:
         os.close(descriptor)
 
 
-def read_anchor(root: Path) -> Anchor | None:
-    """Return both clocks as the last cycle left them, None where that is not known."""
-    return Anchor.from_document(read_file(root).get("clock"))
-
-
-def write_anchor(root: Path, anchor: Anchor) -> None:
-    """Keep both clocks for the next cycle, while the cycle's lock is held.
+def keep(root: Path, **facts: object) -> None:
+    """Keep facts for the next cycle, while the cycle's lock is held; a fact that is None is forgotten.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: they cannot be written.
     """
-    _write(root, {**read_file(root), "clock": anchor.to_document()})
+    _write(root, {name: value for name, value in {**read_file(root), **facts}.items() if value is not None})
 
 
 def read_file(root: Path) -> Document:

@@ -1,9 +1,7 @@
-"""Which runs of a state root are live, and what each says about itself. Ended runs cost one look, then none."""
+"""What a run directory says about its run: status, launch contract, where its trace lies."""
 
 import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -23,8 +21,6 @@ LAUNCH = "launch-contract.json"
 STATUS = "status.json"
 FINAL_STATUS = "final-status.json"
 RECEIPT = "final-receipt.json"
-
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,72 +89,6 @@ def program_of(executor: str) -> str | None:
         if name == known or name.startswith((f"{known}-", f"{known}.", f"{known}_")):
             return program
     return None
-
-
-@dataclass(slots=True)
-class Found:
-    """What a look at ``runs/`` found.
-
-    Attributes:
-        live: runs to supervise.
-        unsealed: traced runs that have ended and wait for their seal.
-        ended: how many have ended.
-        faults: runs of which nothing can be said, each with its reason.
-    """
-
-    live: list[Run] = field(default_factory=list)
-    unsealed: list[Run] = field(default_factory=list)
-    ended: int = 0
-    faults: list[BadEvidence] = field(default_factory=list)
-
-
-class Discovery:
-    """Finds live runs, and remembers those that have ended."""
-
-    def __init__(self) -> None:
-        self._ended: dict[str, int] = {}
-
-    def look(self, runs: Path, only: frozenset[str]) -> Found:
-        """Look at every run directory.
-
-        Args:
-            runs: ``runs/`` of a state root.
-            only: the ids to look at; all where it is empty.
-
-        Raises:
-            OSError: the directory cannot be listed.
-        """
-        found = Found()
-        remembered: dict[str, int] = {}
-        for name, inode in _directories(runs):
-            if only and name not in only:
-                continue
-            # A new directory of the same name has another inode.
-            if self._ended.get(name) == inode or os.path.lexists(f"{runs}/{name}/{RECEIPT}"):
-                remembered[name] = inode
-                found.ended += 1
-                continue
-            try:
-                run = read_run(runs / name)
-            except BadEvidence as fault:
-                found.faults.append(fault)
-                continue
-            if run.status is None or run.status in LIVE:
-                found.live.append(run)
-            elif run.trace is not None:
-                found.unsealed.append(run)
-            else:
-                remembered[name] = inode
-                found.ended += 1
-        self._ended = remembered
-        return found
-
-
-def _directories(runs: Path) -> Iterator[tuple[str, int]]:
-    with os.scandir(runs) as entries:
-        for entry in entries:
-            if _ID.match(entry.name) and entry.is_dir(follow_symlinks=False):
-                yield entry.name, entry.inode()
 
 
 def read_run(directory: Path) -> Run:
