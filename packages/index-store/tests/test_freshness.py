@@ -9,8 +9,6 @@ from sample_state import RunFiles, StateRoot, write_repair
 
 from agent_workflow.index_store import query, status, sync
 
-# The line above the answer.
-
 
 def freshness(state: StateRoot) -> tuple[str, int, int, int]:
     """Return the word, and how many runs are current, stale and in error, as query and status say alike."""

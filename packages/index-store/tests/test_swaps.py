@@ -22,9 +22,6 @@ def state(tmp_path: Path) -> StateRoot:
     return root_to_attack(tmp_path)
 
 
-# What is swapped in between a check and the opening that follows it.
-
-
 class Swap:
     """Something that happens once, right before the n-th call that a test waits for."""
 
@@ -147,6 +144,36 @@ def test_a_file_swapped_for_a_link_before_sqlite_opens_it_is_not_followed(
     assert before == picture(elsewhere)
     if place == DATABASE:
         assert set(words) <= {"UnsafePath", *([DONE] if name == "rebuild" else [])}
+
+
+@pytest.mark.parametrize("name", list(CALLS))
+@pytest.mark.parametrize("place", [DATABASE, f"{DATABASE}-wal", f"{DATABASE}-journal"])
+def test_a_fifo_swapped_in_before_sqlite_opens_it_holds_nobody_up(
+    state: StateRoot, elsewhere: Path, tmp_path: Path, place: str, name: str
+) -> None:
+    """To open one is to wait until somebody writes to it, which nobody will; the call refuses, or does without."""
+    saved = tmp_path / "saved"
+    shutil.copytree(state.index, saved)
+    patches = pytest.MonkeyPatch()
+
+    def prepare(at: int) -> Swap:
+        patches.undo()
+        shutil.rmtree(state.index)
+        shutil.copytree(saved, state.index)
+        swap = Swap(at, lambda: replace(state.path / place, "FIFO", elsewhere))
+        before_connecting(patches, swap)
+        return swap
+
+    try:
+        words = swaps(prepare, lambda: CALLS[name](state.path))
+    finally:
+        patches.undo()
+
+    assert words
+    if place == DATABASE:
+        assert {"UnsafePath"} <= set(words) <= {"UnsafePath", DONE}
+    else:  # SQLite may remove the impostor itself when it closes; then its error alone is left to tell
+        assert set(words) <= {"UnsafePath", "NotWritable", DONE}
 
 
 @pytest.mark.parametrize("name", list(CALLS))
