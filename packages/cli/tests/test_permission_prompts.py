@@ -203,6 +203,12 @@ def test_an_alternate_screen_gives_back_what_was_under_it() -> None:
     assert 1 == len(observe("terminal", None, data))
 
 
+def test_a_reset_terminal_is_empty() -> None:
+    """What stood there before the reset is over, the alternate screen and the region too."""
+    assert [] == observe("terminal", None, b"\x1b[?1049h\x1b[1;5rProceed? [y/N] \x1bc")
+    assert ["one"] == visible_lines(b"\x1b[3;5r\x1b[?1049hold\x1bcone")
+
+
 def test_a_scrolled_region_moves_its_lines_only() -> None:
     """The lines outside of the region stay."""
     data = b"\x1b[1;1Hone\x1b[2;1Htwo\x1b[3;1Hthree\x1b[4;1Hfoot\x1b[1;3r\x1b[3;1H\nfour\x1b[r\x1b[24;1Hlast"

@@ -62,6 +62,11 @@ OPEN: dict[str, tuple[str, list[Record], tuple[Reason, int | None, int | None]]]
     "pi, cut connection": ("pi", [_pi_retry(1, "terminated")], ("network", 1, 3)),
     "pi, too often": ("pi", [_pi_retry(1, '429: {"type":"rate_limit_error"}')], ("rate_limit", 1, 3)),
     "pi, overloaded": ("pi", [_pi_retry(1, '529: {"type":"overloaded_error"}')], ("overloaded", 1, 3)),
+    "pi, shortening": (
+        "pi",
+        [{**_pi_retry(2, "529 overloaded"), "type": "summarization_retry_scheduled"}],
+        ("overloaded", 2, 3),
+    ),
     "pi, something": ("pi", [_pi_retry(1, "?")], ("unknown", 1, 3)),
     "claude": ("claude", [_claude_retry(2, 500, "server_error")], ("server_error", 2, 10)),
     "claude, overloaded": ("claude", [_claude_retry(1, 529, "overloaded")], ("overloaded", 1, 10)),
@@ -95,6 +100,10 @@ OPEN: dict[str, tuple[str, list[Record], tuple[Reason, int | None, int | None]]]
 CLOSED: dict[str, tuple[str, list[Record]]] = {
     "pi answered": ("pi", [_pi_retry(1), *PI_AGAIN[:2], PI_SPEAKS]),
     "pi's retry ended": ("pi", [_pi_retry(1), {"type": "auto_retry_end", "success": False, "attempt": 1}]),
+    "pi shortened": (
+        "pi",
+        [{**_pi_retry(2), "type": "summarization_retry_scheduled"}, {"type": "summarization_retry_finished"}],
+    ),
     "pi settled": ("pi", [_pi_retry(1), {"type": "agent_settled", "aborted": False}]),
     "pi failed for good": ("pi", [_failed(0), {"type": "agent_end", "messages": []}]),
     "claude answered": ("claude", [_claude_retry(1, 500, "server_error"), CLAUDE_SPEAKS]),

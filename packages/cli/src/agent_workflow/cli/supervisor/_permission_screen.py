@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 from unicodedata import category, east_asian_width
 
-_TAIL_BYTES: Final = 256 * 1024
+_TAIL_BYTES: Final = 64 * 1024  # what a terminal event may hold
 _UNKNOWN_HEIGHT: Final = 500  # for text that names no row: then only moves from where it is count
 _LEAST_HEIGHT: Final = 24
 _WIDEST: Final = 2000
@@ -32,7 +32,7 @@ def visible_lines(data: bytes) -> list[str]:
     """Return the lines on the screen after some output, without blanks at their ends and without empty last lines.
 
     Args:
-        data: bytes of a terminal, or the plain text of a captured pane. Of more than 256 KiB the end is taken. The
+        data: bytes of a terminal, or the plain text of a captured pane. Of more than 64 KiB the end is taken. The
             size of the terminal is not known: lines are not wrapped, and the height is what the output makes use of.
     """
     tail = _UNFINISHED.sub(b"", data[-_TAIL_BYTES:])
@@ -104,7 +104,7 @@ class _Screen:
         elif letter == b"M":
             self._reverse_line_feed()
         elif letter == b"c":
-            self.__init__(self._height)  # type: ignore[misc] # a reset is what a new screen is
+            self._reset()
 
     def obey(self, final: bytes, private: bytes, numbers: bytes) -> None:
         arguments = [min(int(number or 0), _WIDEST) for number in re.split(rb"[;:]", numbers)]
@@ -186,6 +186,13 @@ class _Screen:
 
     def restore(self) -> None:
         self._row, self._column = self._saved
+
+    def _reset(self) -> None:
+        self._rows, self._main = self._main or self._rows, None
+        self.erase_in_display(2)
+        self._row = self._column = 0
+        self._saved = (0, 0)
+        self._top, self._bottom = 0, self._height - 1
 
     def _line_feed(self) -> None:
         if self._row == self._bottom:

@@ -71,12 +71,12 @@ def observe(agent: str | None, data: bytes) -> ProviderWait | None:
 
 def _read_pi(state: _State, record: Record, position: int) -> _State:
     kind, message = record.get("type"), inner(record, "message")
-    if kind == "auto_retry_start":
+    if kind in ("auto_retry_start", "summarization_retry_scheduled"):
         reason = _reason_of_text(text(record.get("errorMessage")))
         since = (state.wait and state.wait.since) or state.failed_at
         attempt, most = whole_number(record.get("attempt")), whole_number(record.get("maxAttempts"))
         return _State(ProviderWait(reason, attempt, most, since, position))
-    if kind in ("auto_retry_end", "message_update", "tool_execution_start", "agent_settled"):
+    if kind in _PI_GOES_ON:
         return _State()
     if kind == "message_end" and message.get("role") == "assistant":
         if message.get("stopReason") == "error":
@@ -150,6 +150,14 @@ def _epoch(milliseconds: object) -> datetime | None:
         return None
 
 
+_PI_GOES_ON: Final = (
+    "auto_retry_end",
+    "summarization_retry_finished",
+    "compaction_end",
+    "message_update",
+    "tool_execution_start",
+    "agent_settled",
+)
 _CLAUDE_REASONS: Final[dict[str, Reason]] = {
     "rate_limit": "rate_limit",
     "overloaded": "overloaded",
@@ -193,5 +201,8 @@ class _Reader(NamedTuple):
 _READERS: Final = {
     "claude": _Reader((b'"api_retry"', b'"rate_limit_event"'), _read_claude),
     "codex": _Reader((b"Reconnecting...", b"stream error: ", b'"willRetry"'), _read_codex),
-    "pi": _Reader((b'"auto_retry_start"', b'"stopReason":"error"', b'"stopReason": "error"'), _read_pi),
+    "pi": _Reader(
+        (b'"auto_retry_start"', b'"summarization_retry_scheduled"', b'"stopReason":"error"', b'"stopReason": "error"'),
+        _read_pi,
+    ),
 }
