@@ -14,6 +14,7 @@ from safety_ground import CALLS, DATABASE, LINKS, make_foreign, picture, replace
 from sample_state import StateRoot
 
 from agent_workflow import index_store
+from agent_workflow.index_store import fifo_release
 
 
 @pytest.fixture
@@ -149,9 +150,10 @@ def test_a_file_swapped_for_a_link_before_sqlite_opens_it_is_not_followed(
 @pytest.mark.parametrize("name", list(CALLS))
 @pytest.mark.parametrize("place", [DATABASE, f"{DATABASE}-wal", f"{DATABASE}-journal"])
 def test_a_fifo_swapped_in_before_sqlite_opens_it_holds_nobody_up(
-    state: StateRoot, elsewhere: Path, tmp_path: Path, place: str, name: str
+    state: StateRoot, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, name: str
 ) -> None:
     """To open one is to wait until somebody writes to it, which nobody will; the call refuses, or does without."""
+    monkeypatch.setattr(fifo_release, "LOOK_EVERY_SECONDS", 0.01)
     saved = tmp_path / "saved"
     shutil.copytree(state.index, saved)
     patches = pytest.MonkeyPatch()

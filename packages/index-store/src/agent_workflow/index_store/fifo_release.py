@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-_LOOK_EVERY_SECONDS: Final = 0.5
+LOOK_EVERY_SECONDS: Final = 0.5
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def let_out_of_fifos(paths: Sequence[Path]) -> Iterator[None]:
     done = threading.Event()
 
     def look() -> None:
-        while not done.wait(_LOOK_EVERY_SECONDS):
+        while not done.wait(LOOK_EVERY_SECONDS):
             for path in paths:
                 _let_out(path)
 
@@ -36,9 +36,22 @@ def let_out_of_fifos(paths: Sequence[Path]) -> Iterator[None]:
 
 def _let_out(path: Path) -> None:
     try:
-        if not stat.S_ISFIFO(path.lstat().st_mode):
-            return
-        # Without waiting itself: where nobody reads, this fails. Nothing is written.
-        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC))
+        if stat.S_ISFIFO(path.lstat().st_mode):
+            _come_and_go(path)
     except OSError:
         return  # gone again, or nobody waits there
+
+
+def _come_and_go(path: Path) -> None:
+    """Open a FIFO to write and close it, without waiting: where nobody reads, that fails. Nothing is written."""
+    if not hasattr(os, "O_PATH"):
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC))
+        return
+    # Held by a descriptor that is for looking only: had the database come back to this path meanwhile, to open and
+    # close it here would drop the locks that SQLite has on it.
+    held = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if stat.S_ISFIFO(os.fstat(held).st_mode):
+            os.close(os.open(f"/proc/self/fd/{held}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    finally:
+        os.close(held)
