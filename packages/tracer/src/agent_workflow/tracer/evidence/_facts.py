@@ -34,12 +34,11 @@ class Facts:
 
     Attributes:
         session: its row.
-        phases, gates, agents, processes: rows that were written during the run.
+        phases, gates, agents: rows that were written during the run.
         calls: of agents, in the order in which they began.
         asked_again: how often each agent was.
         was_refused: its workflow did not accept it.
         closing: name and reason of the event that ended it from outside of the workflow's code.
-        last_event_at: when the newest event was recorded.
         stdout_bytes, stderr_bytes: what its agents have printed in the whole session.
     """
 
@@ -47,7 +46,6 @@ class Facts:
     phases: list[Row] = field(default_factory=list)
     gates: list[Row] = field(default_factory=list)
     agents: list[Row] = field(default_factory=list)
-    processes: list[Row] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     asked_again: dict[str, int] = field(default_factory=dict)
     was_refused: bool = False
@@ -88,7 +86,6 @@ def gather(files: SessionFiles, publication: Publication) -> Facts:
         phases=_rows(whole, touched, "phases"),
         gates=_rows(whole, touched, "gate_results"),
         agents=_rows(whole, touched, "agent_sessions"),
-        processes=_rows(whole, touched, "processes"),
         stdout_bytes=_sizes(files, "raw_output.jsonl"),
         stderr_bytes=_sizes(files, "stderr.log"),
     )

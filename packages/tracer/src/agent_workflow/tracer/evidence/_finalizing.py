@@ -72,8 +72,8 @@ def finalize_lost(
         if before_seal is not None:
             before_seal()
         seal_run_locked(directory)
-    if files is not None:
-        forget(files)
+        if files is not None:
+            forget(files)  # while nobody can begin another run of the session
     return True
 
 
@@ -89,10 +89,10 @@ def settle(files: SessionFiles, *, reason: str, actor: str, warn: Callable[[str]
     Returns:
         Whether a run was sealed here.
     """
-    runs = publications(files)
     try:
+        runs = publications(files)
         if not runs or _is_settled(runs[-1].directory, files):
-            forget(files)
+            _forget_if_settled(files)  # if it is not after all, its workflow is just beginning
             return False
         return finalize_lost(runs[-1].directory, reason=reason, actor=actor, warn=warn)
     except RunIsAlive:
@@ -109,9 +109,22 @@ def _is_settled(directory: Path, files: SessionFiles) -> bool:
     try:
         return not is_run_of(read_launch(directory), files)
     except NotTraced:
-        with contextlib.suppress(OSError):
-            directory.rmdir()  # claimed by a workflow that was killed at that moment
         return True
+
+
+def _forget_if_settled(files: SessionFiles) -> None:
+    """Look again under the session's lock: what seems never to have been filled may be claimed at this moment."""
+    if not files.directory.is_dir():
+        forget(files)
+        return
+    with _session(files):
+        runs = publications(files)
+        if runs and not _is_settled(runs[-1].directory, files):
+            return
+        if runs:
+            with contextlib.suppress(OSError):
+                runs[-1].directory.rmdir()  # empty: its workflow was killed at that moment
+        forget(files)
 
 
 def _publication(directory: Path, launch: dict[str, Any]) -> Publication | None:
