@@ -21,6 +21,11 @@ _CASES = [
     pytest.param(
         "claude", dialogs.CLAUDE_TRUST, "claude-choice-prompt/v1", "executor_interaction", None, id="claude-trust"
     ),
+    pytest.param(
+        "claude", dialogs.CLAUDE_QUESTION, "claude-choice-prompt/v1", "executor_interaction", None, id="claude-question"
+    ),
+    pytest.param("claude", dialogs.CLAUDE_PLAN, "claude-approval-prompt/v1", "tool", None, id="claude-plan"),
+    pytest.param("claude", dialogs.CLAUDE_WRAPPED, "claude-approval-prompt/v1", "write", None, id="claude-wrapped"),
     pytest.param("codex", dialogs.CODEX_COMMAND, "codex-approval-prompt/v1", "execute", None, id="codex-command"),
     pytest.param("codex", dialogs.CODEX_EDITS, "codex-approval-prompt/v1", "write", None, id="codex-edits"),
     pytest.param(
@@ -134,6 +139,21 @@ def test_codex_tells_in_its_terminal_what_was_not_approved() -> None:
     (seen,) = observe("terminal", "codex", screen.encode())
 
     assert ("denied", "execute", None, "policy_review") == (
+        seen.state,
+        seen.operation,
+        seen.target,
+        seen.remediation_class,
+    )
+
+
+def test_claude_tells_in_its_terminal_what_was_not_approved() -> None:
+    """Its notice below a change counts, the same words below a command do not: that is what the command printed."""
+    notice = "  ⎿  User rejected update to notes.md"
+    screen = f"● Bash(cat log)\n{notice}\n● Update(notes.md)\n{notice}\n● {notice}\n\n{dialogs.CLAUDE_FOOT}"
+
+    (seen,) = observe("terminal", "claude", screen.encode())
+
+    assert ("denied", "write", None, "policy_review") == (
         seen.state,
         seen.operation,
         seen.target,

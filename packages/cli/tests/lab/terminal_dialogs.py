@@ -88,6 +88,47 @@ CLAUDE_BOXED = """● Bash(make tidy)
 ╰──────────────────────────────────────────────────────────╯
 """
 
+CLAUDE_QUESTION = f"""● A question.
+
+{WIDE}
+ ☐ Storage
+
+Where should it be kept?
+
+❯ 1. In a file
+     One for each run
+  2. In a database
+     One for all
+  3. Type something.
+{WIDE}
+  4. Chat about this
+
+Enter to select · ↑/↓ to navigate · Esc to cancel"""
+
+CLAUDE_PLAN = f"""● Plan.
+
+{WIDE}
+ Exit plan mode?
+
+  Claude wants to exit plan mode
+
+  ❯ 1. Yes
+    2. No
+"""
+
+CLAUDE_WRAPPED = f"""{WIDE}
+ Edit file
+ a/rather/long/name.md
+
+ Do you want to make this edit to
+ a/rather/long/name.md?
+ ❯ 1. Yes
+   2. Yes, allow all edits during
+     this session (shift+tab)
+   3. No
+
+ Esc to cancel"""
+
 CODEX_COMMAND = """› Tidy up
 
 • I will do that.
@@ -169,6 +210,7 @@ NO_DIALOGS: dict[str, tuple[str | None, str]] = {
     "a single answer": ("claude", f"{_ASKED} ❯ 1. Yes"),
     "numbers with a gap": ("claude", f"{_ASKED} ❯ 1. Yes\n   3. No"),
     "two marks": ("claude", f"{_ASKED} ❯ 1. Yes\n ❯ 2. No"),
+    "rules without answers": ("claude", f"{_ASKED} ❯ 1. Yes\n{WIDE}\n{WIDE}"),
     "a word below": ("claude", f"{_ASKED} ❯ 1. Yes\n   2. No\n Running…"),
     "prose of Codex": ("codex", f"• Would you like to run it?\n\n› 1. Yes\n  2. No\n\n{CODEX_FOOT}"),
     "no hint of Codex": ("codex", "  Would you like to run the following command?\n› 1. Yes\n  2. No"),

@@ -4,6 +4,7 @@ A prompt counts only where the program's own dialog is the last thing on the scr
 prose, in a diff or in a tool's output these programs always draw their input line or a status.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
@@ -32,8 +33,12 @@ _CONTINUED: Final = re.compile(r"\s{5,}\S")
 _MARK: Final = re.compile(r"^\s*[\u276f\u203a→>]?\s*")
 
 _CLAUDE_MARK: Final = "\u276f"
-_CLAUDE_QUESTION: Final = re.compile(r"\s{0,2}Do you want to \S")
+_CLAUDE_QUESTION: Final = re.compile(
+    r"\s{0,2}(?:Do you want to \S|Exit plan mode\?|(?:.*\. )?Would you like to proceed\?)"
+)
 _CLAUDE_HINT: Final = re.compile(r"\s{0,3}(?:Esc|Enter|Tab|Shift\+Tab|ctrl\+\w) to \w", re.IGNORECASE)
+_CLAUDE_CHANGE: Final = re.compile(r"● (?:Write|Update|Edit|MultiEdit|NotebookEdit|Create)\(")
+_CLAUDE_REFUSED: Final = re.compile(r"  ⎿\s+User rejected \w+ to ")
 _CLAUDE_TITLES: Final = (
     (re.compile(r"\s*Bash command\b"), EXECUTE._replace(target="Bash")),
     (re.compile(r"\s*(?:Create|Overwrite|Edit|Write)\b.* (?:file|notebook)\b"), WRITE),
@@ -46,6 +51,7 @@ _CLAUDE_QUESTIONS: Final = (
     (re.compile(r"\s*Do you want to (?:create|overwrite|make this edit)\b"), WRITE),
     (re.compile(r"\s*Do you want to allow this connection\b"), NETWORK),
     (re.compile(r"\s*Do you want to (?:proceed|allow)\b"), TOOL),
+    (re.compile(r".*(?:plan mode\?|like to proceed\?)"), TOOL),
 )
 
 _CODEX_MARK: Final = "\u203a"
@@ -94,7 +100,7 @@ def terminal(agent: str | None, data: bytes) -> list[Observation]:
         data: its bytes, or the text of a captured pane.
     """
     lines = [line for line in visible_lines(data) if line.strip()]
-    found = _codex_refusals(lines) if agent == "codex" else []
+    found = _NOTICES[agent](lines) if agent in _NOTICES else []
     prompt = _PROMPTS[agent](lines) if agent in _PROMPTS else None
     prompt = prompt or _generic(lines, 0)
     return [*found, prompt] if prompt is not None else found
@@ -131,15 +137,12 @@ def _claude(lines: list[str]) -> Observation | None:
     if begin is None:
         return None
     inside = dialog.above[begin + 1 :]
-    question = _last(inside[-_QUESTION_LINES:], _CLAUDE_QUESTION)
-    if question is None and not dialog.hints:
-        return None
-    access = INTERACTION
+    near = inside[-_QUESTION_LINES:]
+    question = _last(near, _CLAUDE_QUESTION)
     if question is not None:
-        asked = inside[max(0, len(inside) - _QUESTION_LINES) + question]
-        access = _first_access(_CLAUDE_TITLES, inside[0]) or _first_access(_CLAUDE_QUESTIONS, asked) or INTERACTION
-    rule = "claude-choice-prompt/v1" if question is None else "claude-approval-prompt/v1"
-    return _pending(access, rule, [*inside, *dialog.answers])
+        access = _first_access(_CLAUDE_TITLES, inside[0]) or _first_access(_CLAUDE_QUESTIONS, near[question])
+        return _pending(access or INTERACTION, "claude-approval-prompt/v1", [*inside, *dialog.answers])
+    return _pending(INTERACTION, "claude-choice-prompt/v1", [*inside, *dialog.answers]) if dialog.hints else None
 
 
 def _codex(lines: list[str]) -> Observation | None:
@@ -176,7 +179,12 @@ def _numbered(lines: list[str], mark: str, hint: re.Pattern[str]) -> _Dialog | N
     begin, marked, numbers = end, 0, []
     while begin and end - begin < _DIALOG_LINES:
         answer = _ANSWER.match(lines[begin - 1])
-        if answer is None and not (_CONTINUED.match(lines[begin - 1])):
+        # Claude Code sets its own last answer off from those of a question.
+        if (
+            answer is None
+            and not _CONTINUED.match(lines[begin - 1])
+            and not (numbers and _RULE.match(lines[begin - 1]))
+        ):
             return None
         begin -= 1
         if answer is not None:
@@ -213,6 +221,15 @@ def _codex_refusals(lines: list[str]) -> list[Observation]:
     ]
 
 
+def _claude_refusals(lines: list[str]) -> list[Observation]:
+    # The call above it makes it the program's own: these tools print no text of others at that place.
+    return [
+        observation(WRITE, "denied", "claude-refusal-notice/v1", f"{call}\n{told}", 0)
+        for call, told in itertools.pairwise(lines)
+        if _CLAUDE_REFUSED.match(told) and _CLAUDE_CHANGE.match(call)
+    ]
+
+
 def _codex_error(what: bytes, line: bytes, position: int) -> Observation:
     access = WRITE if what.startswith(b"patch") else EXECUTE
     return observation(access, "denied", "codex-rejection-log/v1", line, position)
@@ -236,6 +253,10 @@ def _last(lines: list[str], pattern: re.Pattern[str]) -> int | None:
     return next((index for index in range(len(lines) - 1, -1, -1) if pattern.match(lines[index])), None)
 
 
+_NOTICES: Final[dict[str | None, Callable[[list[str]], list[Observation]]]] = {
+    "claude": _claude_refusals,
+    "codex": _codex_refusals,
+}
 _PROMPTS: Final[dict[str | None, Callable[[list[str]], Observation | None]]] = {
     "claude": _claude,
     "codex": _codex,

@@ -5,6 +5,7 @@ What is recognised, with the rule that does it:
 ================================  ======================================================================================
 ``claude-approval-prompt/v1``     Claude Code's dialog "Do you want to …?" at the end of a terminal
 ``claude-choice-prompt/v1``       its other dialogs with numbered answers: trust in a folder, questions of the model
+``claude-refusal-notice/v1``      its notice of a change that was not approved, in a terminal
 ``claude-tool-request/v1``        ``control_request`` with ``can_use_tool`` in its stream
 ``claude-permission-denied/v1``   refused tool results, ``permission_denied``, ``permission_denials``
 ``codex-approval-prompt/v1``      Codex's dialog "Would you like to …?" at the end of a terminal
