@@ -7,7 +7,7 @@ import pytest
 from sample_records import incident, permission
 from sample_state import StateRoot
 
-from agent_workflow.index_store import Filters, query, sync
+from agent_workflow.index_store import Filters, open_index, query, sync
 
 # Incidents and permissions are journals of states.
 
@@ -57,6 +57,36 @@ def test_the_order_of_the_journal_counts_not_the_clock(state: StateRoot) -> None
 def permission_at(number: int, word: str, at: str) -> dict[str, Any]:
     """Return a permission's state at a moment."""
     return permission(number, state=word, recorded_at=at)
+
+
+def waiting(state: StateRoot, limit: int = 100) -> tuple[list[str], list[str]]:
+    """Sync, and return what is open and what is pending, run and subject."""
+    sync(state.path)
+    with open_index(state.path) as index:
+        incidents, permissions = index.open_incidents(limit), index.pending_permissions(limit)
+    assert query(state.path, "incidents").columns == incidents.columns
+    assert query(state.path, "permissions").columns == permissions.columns
+    return (
+        [f"{row['session_id']} {str(row['incident_id'])[-1]}" for row in incidents.rows],
+        [f"{row['session_id']} {row['target']}" for row in permissions.rows],
+    )
+
+
+def test_what_is_open_and_pending_is_what_the_overview_counts(state: StateRoot) -> None:
+    """Newest first over all runs; the order of the journal decides, though the clock was stepped back."""
+    early, late = "2026-03-01T08:00:00+00:00", "2026-03-01T09:00:00+00:00"
+    one = state.run("one")
+    one.journal("incidents.jsonl", [incident(1, recorded_at=late), incident(1, state="resolved", recorded_at=early)])
+    one.journal("incidents.jsonl", [incident(2, recorded_at=early)])
+    one.journal("permission-events.jsonl", [permission(1, target="a", recorded_at=early)])
+    two = state.run("two")
+    two.journal("incidents.jsonl", [incident(1, state="resolved", recorded_at=late), incident(1, recorded_at=late)])
+    two.journal("permission-events.jsonl", [permission(1, target="a"), permission(2, target="a", state="cleared")])
+    two.journal("permission-events.jsonl", [permission(3, target="b", recorded_at=late)])
+
+    assert (["two 1", "one 2"], ["two b", "one a"]) == waiting(state)
+    assert (["two 1"], ["two b"]) == waiting(state, limit=1)
+    assert (1, 1) == (overview(state, "one")["open_incident_count"], overview(state, "two")["pending_permission_count"])
 
 
 def test_incidents_are_counted_apart(state: StateRoot) -> None:

@@ -153,6 +153,14 @@ class IndexReader:
         """Count how all runs of each executor and model ended, and how long they took in seconds."""
         return self._select(statement("outcomes-by-agent"), {"since": _moment(since)})
 
+    def open_incidents(self, limit: int = DEFAULT_LIMIT) -> Selection:
+        """Return the latest record of every incident that is open, newest first, in the columns of ``incidents``."""
+        return self._select(statement("open-incidents"), {"limit": limit})
+
+    def pending_permissions(self, limit: int = DEFAULT_LIMIT) -> Selection:
+        """Return the latest record of what waits for a permission, newest first, in the columns of ``permissions``."""
+        return self._select(statement("pending-permissions"), {"limit": limit})
+
     def runs_of_session(self, adw_id: str) -> Selection:
         """Return the runs that a traced session was published as, in any repository, newest first."""
         return self._select(_RUNS_OF_SESSION, {"adw_id": adw_id})

@@ -101,18 +101,8 @@ def thinned(rows: list[Row], most: int) -> list[Row]:
 def attention(index: Index) -> dict[str, Any]:
     """Return what waits for a person: permissions pending and incidents open, by the latest row of each."""
     with index.open() as reading:
-        permissions = _latest(
-            reading.rows("permissions"), ("session_id", "operation", "resource_class", "target"), "pending"
-        )
-        incidents = _latest(reading.rows("incidents"), ("session_id", "incident_id"), "open")
+        permissions, incidents = reading.pending_permissions(_MOST), reading.open_incidents(_MOST)
         return {"freshness": index.freshness(reading), "permissions": permissions, "incidents": incidents}
-
-
-def _latest(rows: list[Row], key: tuple[str, ...], state: str) -> list[Row]:
-    newest: dict[tuple[Any, ...], Row] = {}
-    for row in rows:  # newest first
-        newest.setdefault(tuple(row[name] for name in key), row)
-    return [row for row in newest.values() if row["state"] == state][:_MOST]
 
 
 def workflows(index: Index, workflow: str | None, filters: Filters) -> dict[str, Any]:

@@ -68,6 +68,14 @@ class IndexReading:
         """Return the runs that a traced session was published as, newest first."""
         return _rows(self._reader.runs_of_session(adw_id))
 
+    def open_incidents(self, limit: int) -> list[Row]:
+        """Return the latest record of every incident that is open."""
+        return _rows(self._reader.open_incidents(limit))
+
+    def pending_permissions(self, limit: int) -> list[Row]:
+        """Return the latest record of what waits for a permission."""
+        return _rows(self._reader.pending_permissions(limit))
+
     def spend(self, since: str | None) -> list[Row]:
         """Return what all runs cost, by day, executor, model and currency."""
         return _rows(self._reader.spend(since))

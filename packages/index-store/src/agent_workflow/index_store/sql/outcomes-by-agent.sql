@@ -4,7 +4,7 @@ WITH counted AS (
         executor, model, acceptance_eligible = 1 AS accepted,
         durable_status IN ('completed', 'failed', 'interrupted', 'killed') AS ended,
         durable_status = 'completed' AS completed,
-        unixepoch(finished_at, 'subsec') - unixepoch(started_at, 'subsec') AS seconds
+        round(unixepoch(finished_at, 'subsec') - unixepoch(started_at, 'subsec'), 3) AS seconds
     FROM runs
     WHERE index_state = 'current'
       AND (:since IS NULL OR unixepoch(coalesce(started_at, created_at), 'subsec') >= :since)
