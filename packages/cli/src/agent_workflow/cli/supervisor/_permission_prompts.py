@@ -176,22 +176,17 @@ def _numbered(lines: list[str], mark: str, hint: re.Pattern[str]) -> _Dialog | N
     end = len(lines)
     while end and len(lines) - end < _QUESTION_LINES and hint.match(lines[end - 1]):
         end -= 1
-    begin, marked, numbers = end, 0, []
-    while begin and end - begin < _DIALOG_LINES:
-        answer = _ANSWER.match(lines[begin - 1])
-        # Claude Code sets its own last answer off from those of a question.
-        if (
-            answer is None
-            and not _CONTINUED.match(lines[begin - 1])
-            and not (numbers and _RULE.match(lines[begin - 1]))
-        ):
-            return None
+    begin, marked = end, 0
+    numbers: list[int] = []
+    while begin and end - begin < _DIALOG_LINES and 1 not in numbers:
         begin -= 1
+        answer = _ANSWER.match(lines[begin])
         if answer is not None:
             numbers.append(int(answer["number"]))
             marked += (answer["mark"] or "").strip() == mark
-            if numbers[-1] == 1:
-                break
+        # A long answer goes on below itself; Claude Code sets its own last answer off from those of a question.
+        elif not _CONTINUED.match(lines[begin]) and not (numbers and _RULE.match(lines[begin])):
+            return None
     if len(numbers) < 2 or numbers != list(range(len(numbers), 0, -1)) or marked != 1:
         return None
     return _Dialog(lines[:begin], lines[begin:end], lines[end:])
