@@ -50,7 +50,7 @@ def linked(demo: DemoProject, tmp_path: Path) -> Iterator[str]:
     server.stop()
 
 
-def test_a_run_leads_to_its_trace_and_the_trace_to_the_run(look: Looker, linked: str) -> None:
+def test_a_run_leads_to_its_trace_and_the_trace_to_the_run(linked: str, look: Looker) -> None:
     """Both ways, from the list, the run and the session."""
     page = look.open(f"{linked}#/fleet/runs")
     row = page.locator("table.runs tbody tr", has_text="demo0001-3fe2")
@@ -69,7 +69,7 @@ def test_a_run_leads_to_its_trace_and_the_trace_to_the_run(look: Looker, linked:
     expect(page).to_have_url(re.compile("s/demo0001$"))
 
 
-def test_a_trace_that_cannot_be_opened_says_why(look: Looker, linked: str) -> None:
+def test_a_trace_that_cannot_be_opened_says_why(linked: str, look: Looker) -> None:
     """And offers no link that leads nowhere."""
     page = look.open(f"{linked}#/fleet/run/moved-away")
     expect(page.get_by_text("Its trace is gone")).to_contain_text("gone.db")
@@ -82,7 +82,7 @@ def test_a_trace_that_cannot_be_opened_says_why(look: Looker, linked: str) -> No
     expect(page.locator("table.runs tbody tr", has_text="moved-away")).to_contain_text("gone")
 
 
-def test_a_session_that_was_not_published_shows_no_run(look: Looker, linked: str) -> None:
+def test_a_session_that_was_not_published_shows_no_run(linked: str, look: Looker) -> None:
     """Its summary has no place for one."""
     page = look.open(f"{linked}#/s/demo0003")
     with page.expect_response(re.compile("demo0003/evidence")):
