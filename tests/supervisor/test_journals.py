@@ -98,7 +98,8 @@ def test_one_bad_run_does_not_hide_the_others(host: Host) -> None:
     report = host.look()
 
     assert ["good"] == [health.session_id for health in report.health]
-    assert {"broken", "empty", "linked"} == {fault.session_id for fault in report.errors}
+    assert {"broken", "linked"} == {fault.session_id for fault in report.errors}
+    assert ["empty is empty: no run yet, or one that was never begun"] == report.notices
     assert all(fault.path.startswith(str(host.root)) and fault.reason for fault in report.errors)
 
 
@@ -122,6 +123,18 @@ def test_status_is_made_again(host: Host, how: str) -> None:
     assert ["run-one"] == [health.session_id for health in report.health]
     if how == "damaged":
         assert 16 == run.records(REMEDIATIONS)[-1]["details"]["replaced_bytes"]
+
+
+def test_run_that_is_only_being_made_gets_no_status_from_us(host: Host) -> None:
+    """A launch contract alone does not say that there was a status."""
+    run = host.run()
+    for name in ("status.json", "events.jsonl"):
+        (run.directory / name).unlink()
+
+    report = host.look()
+
+    assert not (run.directory / "status.json").exists()
+    assert ([], ["run-one has no status, and nothing says what it was"]) == (report.errors, report.notices)
 
 
 def test_status_is_made_again_only_so_often(host: Host) -> None:

@@ -145,6 +145,23 @@ def _everything_allowed(host: Host) -> Settings:
     return replace(host.settings, interrupt_stalled=True, terminate_stalled=True, stall_seconds=1, stall_samples=1)
 
 
+def test_run_without_a_runner_ends_with_its_agent(host: Host) -> None:
+    """Where only the agent is known, the run is lost when that is gone."""
+    run = host.run()
+    beat = run.document("heartbeat.json")
+    del beat["runner_pid"]
+    (run.directory / "heartbeat.json").write_text(json.dumps(beat))
+    status = run.document("status.json")
+    del status["pane_pid"]
+    (run.directory / "status.json").write_text(json.dumps(status))
+    host.look()
+    kill(run.executor)
+    host.look(10)
+
+    assert [(MISSING, "open"), (MISSING, "resolved")] == incidents(run)
+    assert "lost" == run.document("status.json")["executor_result"]
+
+
 def test_unknown_process_is_never_missing(host: Host) -> None:
     """A run that names no process is not known to be lost."""
     run = host.run()

@@ -136,7 +136,7 @@ _GONE = {
 
 
 def _missing(facts: Facts) -> Condition | None:
-    process = facts.runner if facts.runner.pid is not None else facts.executor
+    process = facts.executor if facts.runner.pid is None else facts.runner
     if not is_gone(process):
         return None
     left = f"; {facts.below} processes of it still run" if facts.below else ""

@@ -12,7 +12,7 @@ from agent_workflow.cli.supervisor.process_table import ProcessTable
 from agent_workflow.cli.supervisor.processes import ProcessMemory
 from agent_workflow.cli.supervisor.report import Report, RunFault
 from agent_workflow.cli.supervisor.run_cycle import RunCycle
-from agent_workflow.cli.supervisor.runs import Run
+from agent_workflow.cli.supervisor.runs import EmptyRun, Run
 from agent_workflow.cli.supervisor.samples import sample_host
 from agent_workflow.cli.supervisor.settings import Settings
 from agent_workflow.cli.supervisor.streams import StreamMemory
@@ -79,9 +79,11 @@ class Supervisor:
         before, known = Anchor.from_document(kept.get("clock")), Listing.from_document(kept.get("runs"))
         found, listing = self._discovery.look(runs, self.settings.sessions, known)
         report.ended_runs = found.ended
-        report.errors.extend(
-            RunFault(_session(runs, fault.path), str(fault.path), fault.reason) for fault in found.faults
-        )
+        for fault in found.faults:
+            if isinstance(fault, EmptyRun):
+                report.notices.append(f"{fault.path.name} is empty: no run yet, or one that was never begun")
+            else:
+                report.errors.append(RunFault(_session(runs, fault.path), str(fault.path), fault.reason))
         if found.live or found.unsealed:
             table = ProcessTable.scan()
             look = self._look(table, before)

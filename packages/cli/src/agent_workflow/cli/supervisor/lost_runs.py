@@ -22,6 +22,7 @@ from agent_workflow.tracer.evidence import (
 RULE = Rule("finalize-lost/v1", "finalize")
 ACTOR = "agent-workflow-supervisor"
 
+_UNSEALED = "the run ended and was not sealed, and its process is gone"
 _REASON = "the run's process is gone, and the run never said that it ended"
 
 
@@ -50,13 +51,14 @@ def finalize(
         EvidenceError, OSError: it cannot be closed now; the next cycle goes on with the same attempt.
     """
     target = f"process {pid}"
+    why = _REASON if run.status in LIVE else _UNSEALED
     with run_lock(run.directory):
         if is_sealed(run.directory):
             return [], []
         was_done = was_applied(writer.history, RULE, target)
         if was_done and run.trace is None:
             _write_status(run, writer)  # the one thing that a killed supervisor left to do
-        attempt = None if was_done else begin(writer, RULE, target, _REASON, incident_id)
+        attempt = None if was_done else begin(writer, RULE, target, why, incident_id)
     if was_done and run.trace is not None:
         finalize_lost(run.directory, reason=_REASON, actor=ACTOR, warn=warn)  # its seal was left to do
     if attempt is None:
@@ -74,7 +76,10 @@ def _finalize_traced(
 
     def write_the_last_records() -> None:
         ended.extend(_resolve_missing(writer))
-        reason = "the trace and the run were closed as lost; the seal follows"
+        what = (
+            "the trace and the run were closed as lost" if run.status in LIVE else "the run keeps the end that it had"
+        )
+        reason = f"{what}; the seal follows"
         done.append(finish(writer, attempt, "applied", reason, {"sealed": True}))
 
     try:

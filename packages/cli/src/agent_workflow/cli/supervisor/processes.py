@@ -30,7 +30,7 @@ class Processes:
 
     Attributes:
         runner, executor: the two that a sample shows.
-        expected: the runner as it is recorded.
+        expected: the one whose end is the run's, as it is recorded: the runner, or the agent where no runner is known.
         agents: every living agent of the run; one or none unless agents work side by side.
         names: what the trace calls them; None for a run without a trace.
         below: what lives below the agents, or below the runner where there is no agent.
@@ -42,6 +42,11 @@ class Processes:
     agents: tuple[Seen, ...]
     names: frozenset[str] | None
     below: tuple[Seen, ...]
+
+    @property
+    def leading(self) -> ProcessSample:
+        """The process whose end is the run's."""
+        return self.executor if self.runner.pid is None else self.runner
 
 
 @dataclass(slots=True)
@@ -113,7 +118,7 @@ def processes_of(
     return Processes(
         sample_process(runner.pid, table.identify(runner), table),
         sample_process(executor.pid, table.identify(executor), table),
-        runner,
+        executor if runner.pid is None else runner,
         living,
         None if rows is None else _living_names(rows, table),
         tuple(below.values()),

@@ -56,7 +56,7 @@ class RunCycle:
             lost = self._is_lost(processes)
             # What is being closed already is not told anew: a supervisor was killed before the last step of it.
             is_closing = lost and file_state(self._run.directory / FINAL_STATUS) is not None
-            if self._run.status in LIVE and not is_closing and (lost or not is_gone(processes.runner)):
+            if self._run.status in LIVE and not is_closing and (lost or not is_gone(processes.leading)):
                 self._record(writer, processes)
         # Closing takes the lock itself: it may have to wait for the trace's own.
         if lost and not self._still_running(processes):
@@ -77,6 +77,9 @@ class RunCycle:
     def _settle_status(self, writer: Writer) -> bool:
         """Make a missing status again, and finish what a killed supervisor began; False for a run that ended."""
         if self._run.status is None:
+            if not status_rebuild.can_rebuild(self._run):
+                self._report.notices.append(f"{self._run.session_id} has no status, and nothing says what it was")
+                return False
             done = status_rebuild.rebuild_status(self._run, writer)
             self._report.remediations.extend([] if done is None else [done])
             if done is None or done.outcome != "applied":
@@ -97,7 +100,7 @@ class RunCycle:
 
     def _is_lost(self, processes: Processes) -> bool:
         """Tell whether the run's process is gone; the status is read again after it was seen to be."""
-        if not is_gone(processes.runner) or self._look.table.identify(processes.expected, anew=True) == "same":
+        if not is_gone(processes.leading) or self._look.table.identify(processes.expected, anew=True) == "same":
             return False
         again = read_run(self._run.directory)
         if again.status in LIVE:

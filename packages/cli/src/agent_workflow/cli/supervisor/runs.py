@@ -91,10 +91,15 @@ def program_of(executor: str) -> str | None:
     return None
 
 
+class EmptyRun(BadEvidence):
+    """A directory that a recorder has claimed and not filled yet, or never will."""
+
+
 def read_run(directory: Path) -> Run:
     """Read what a run directory says about itself.
 
     Raises:
+        EmptyRun: there is nothing in it.
         BadEvidence: it has neither a launch contract nor a status that can be read.
     """
     launch = read_document(directory / LAUNCH)
@@ -107,6 +112,8 @@ def read_run(directory: Path) -> Run:
             raise
         fault = bad.reason
     if launch is None and document is None:
+        if not any(directory.iterdir()):
+            raise EmptyRun(directory, "is empty")
         raise BadEvidence(directory, "has neither a launch contract nor a status")
     status = None if document is None else text(document.get("status"))
     if document is not None and status is None and fault is None:

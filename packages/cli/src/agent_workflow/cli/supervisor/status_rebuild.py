@@ -61,6 +61,15 @@ def rebuild_status(run: Run, writer: Writer) -> Remediation | None:
     return finish(writer, attempt, "applied", "made again from launch contract and lifecycle journal", details)
 
 
+def can_rebuild(run: Run) -> bool:
+    """Tell whether anything says what the status was; a run that is only being made has no lifecycle yet.
+
+    Raises:
+        BadEvidence: what would say so cannot be read.
+    """
+    return last_execution_state(run) is not None or read_document(run.directory / FINAL_STATUS) is not None
+
+
 def finish_open(writer: Writer) -> list[Remediation]:
     """Close the attempt of a supervisor that was killed after it had made the status, which is there.
 
