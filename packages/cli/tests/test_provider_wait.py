@@ -84,6 +84,15 @@ OPEN: dict[str, tuple[str, list[Record], tuple[Reason, int | None, int | None]]]
         [_codex_retry("Reconnecting... waiting for network (Connection failed: error sending request)")],
         ("network", None, None),
     ),
+    "codex, warned meanwhile": (
+        "codex",
+        [
+            _codex_retry("Reconnecting... 1/5 (timed out)"),
+            _codex_retry("Falling back from WebSockets to HTTPS transport."),
+            {"type": "item.completed", "item": {"id": "item_0", "type": "error", "message": "a warning"}},
+        ],
+        ("network", 1, 5),
+    ),
     "older codex": (
         "codex",
         [{"id": "1", "msg": {"type": "stream_error", "message": "stream error: 502; retrying 3/5 in 1s…"}}],

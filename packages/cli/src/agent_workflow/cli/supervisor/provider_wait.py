@@ -104,11 +104,13 @@ def _read_codex(state: _State, record: Record, position: int) -> _State:
         message = text(event.get("message")) or text(inner(event, "error").get("message")) or ""
         retry = _CODEX_RETRY.match(message)
         if retry is None and event.get("willRetry") is not True:
-            return _State()  # a failure that is not tried again, or a warning in an answer
+            # It gave up, unless it only tries another way.
+            return state if message.startswith("Falling back ") else _State()
         reason = _codex_reason(inner(event, "error").get("codexErrorInfo")) or _reason_of_text(message)
         attempt, most = _tries(retry)
         return _State(ProviderWait(reason, attempt, most, None, position))
-    return _State() if kind.startswith(_CODEX_GOES_ON) else state
+    is_warning = inner(event, "item").get("type") == "error"
+    return _State() if kind.startswith(_CODEX_GOES_ON) and not is_warning else state
 
 
 def _tries(retry: re.Match[str] | None) -> tuple[int | None, int | None]:
@@ -176,7 +178,7 @@ _CODEX_RETRY: Final = re.compile(
     r"|stream error: .*?retrying (?P<old_attempt>\d{1,6})/(?P<old_most>\d{1,6})",
     re.DOTALL,
 )
-_CODEX_GOES_ON: Final = ("item", "turn", "agent_", "exec_command", "patch_apply", "mcp_tool", "task_", "thread/status")
+_CODEX_GOES_ON: Final = ("item", "turn", "agent_", "exec_command", "patch_apply", "mcp_tool", "task_")
 _TEXTS: Final[tuple[tuple[re.Pattern[str], Reason], ...]] = (
     (re.compile(r"\b429\b|rate.?limit|usage limit|too many requests|quota", re.IGNORECASE), "rate_limit"),
     (re.compile(r"\b(?:503|529)\b|overloaded|high demand|at capacity", re.IGNORECASE), "overloaded"),
