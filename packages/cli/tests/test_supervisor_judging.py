@@ -1,5 +1,7 @@
 """What the supervisor concludes from facts: no disk, no processes."""
 
+import os
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_workflow.cli.supervisor import process_table
 from agent_workflow.cli.supervisor.channels import Channels, ChannelState
 from agent_workflow.cli.supervisor.clock import Anchor, elapsed_since, stamp
 from agent_workflow.cli.supervisor.conditions import Condition, Facts, Waiting, Work, judge
@@ -234,3 +237,21 @@ TABLE = ProcessTable([Seen(5, state="S", start_ticks=50, age_seconds=100.0), See
 def test_identity(identity: str, expected: Expected) -> None:
     """A pid, its start and what was known of it tell whether it is still the one."""
     assert identity == TABLE.identify(expected)
+
+
+def test_without_proc_a_start_is_compared_as_ps_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no /proc, psutil and ps agree on a start; another second is another process."""
+    monkeypatch.setattr(process_table, "_has_proc", lambda: False)
+    own = process_table.look(os.getpid())
+    assert own is not None
+    assert own.started is not None
+    written, other = (
+        f"ps:{time.strftime('%a %b %d %H:%M:%S %Y', time.localtime(own.started + shift))}" for shift in (0, 60)
+    )
+    table = ProcessTable([own])
+
+    assert (own.parent, own.start_ticks, own.is_dead) == (os.getppid(), None, False)
+    assert "same" == table.identify(Expected(os.getpid(), written))
+    assert "other" == table.identify(Expected(os.getpid(), other))
+    assert own.is_same_as(own)
+    assert not Seen(7).is_same_as(Seen(7))

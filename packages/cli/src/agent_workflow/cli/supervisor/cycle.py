@@ -52,8 +52,11 @@ class Supervisor:
             return False
         return True
 
-    def cycle(self) -> Report:
+    def cycle(self, patience: float = holder.CYCLE_SECONDS) -> Report:
         """Look at every live run once.
+
+        Args:
+            patience: seconds to wait for the cycle of another supervisor.
 
         Returns:
             What was seen and done. A run that could not be looked at is among the errors.
@@ -69,7 +72,7 @@ class Supervisor:
         except FileNotFoundError:
             report.finished_at = stamp(self._clock.now())
             return report
-        with holder.cycle_lock(self.root):
+        with holder.cycle_lock(self.root, patience):
             self._look_at_all(runs, report)
         report.finished_at = stamp(self._clock.now())
         return report
@@ -84,9 +87,10 @@ class Supervisor:
                 report.notices.append(f"{fault.path.name} is empty: no run yet, or one that was never begun")
             else:
                 report.errors.append(RunFault(_session(runs, fault.path), str(fault.path), fault.reason))
+        earlier, self._before = self._before, None
         if found.live or found.unsealed:
             table = ProcessTable.scan()
-            look = self._look(table, before)
+            look = self._look(table, before, earlier)
             for run in (*found.live, *found.unsealed):
                 self._guarded(run, look, report)
             self._before = (table, look.now.monotonic)
@@ -94,15 +98,15 @@ class Supervisor:
         holder.keep(self.root, clock=Anchor.of(self._clock).to_document(), runs=listing and listing.to_document())
         report.index_sync = self._index.after_cycle(self._clock.monotonic(), wrote=report.wrote)
 
-    def _look(self, table: ProcessTable, before: Anchor | None) -> Look:
+    def _look(self, table: ProcessTable, before: Anchor | None, earlier: tuple[ProcessTable, float] | None) -> Look:
         now = Anchor.of(self._clock)
-        earlier = None if self._before is None else (self._before[0], now.monotonic - self._before[1])
+        since = None if earlier is None else (earlier[0], now.monotonic - earlier[1])
         return Look(
             table=table,
             host=sample_host(self.root),
             now=now,
             before=before,
-            processors=Processors(table, earlier),
+            processors=Processors(table, since),
             streams=self._streams,
             sessions=self._sessions,
             samples=self._samples,

@@ -41,6 +41,9 @@ def told_to_end() -> Iterator[Callable[[float], bool]]:
         os.close(writing)
 
 
+_PATIENCE_SECONDS = 5.0
+"""How long a cycle of another one is waited for: whoever tells us to end waits no longer."""
+
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -74,7 +77,7 @@ def run_until(
 def _cycle(supervisor: Supervisor) -> Report:
     """Look once; what stands in the way now may be gone at the next look."""
     try:
-        return supervisor.cycle()
+        return supervisor.cycle(_PATIENCE_SECONDS)
     except (SupervisorBusy, OSError) as error:
         now = stamp(datetime.now(UTC))
         fault = RunFault(None, str(supervisor.root), str(error))

@@ -3,8 +3,9 @@
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,7 @@ another program has its pid; no pid was recorded."""
 
 _PROC = Path("/proc")
 _START_SLACK_SECONDS = 5.0
+_PS_SLACK_SECONDS = 1.5
 _DEAD_STATES = ("Z", "X")
 
 
@@ -29,6 +31,7 @@ class Seen:
         pid, parent, group: ids; the group is None where it is not known.
         state: the system's letter, ``Z`` for a zombie; None where we may not see it.
         start_ticks: clock ticks from boot to its start, which no change of the wall's clock moves; Linux only.
+        started: POSIX time of its start as the system keeps it, where there are no ticks.
         age_seconds: how long it has lived; None where that is not known.
         cpu_user, cpu_system: seconds of its own; reaped: seconds of children that have ended.
         rss_bytes, threads: as now.
@@ -43,6 +46,7 @@ class Seen:
     cpu_user: float | None = None
     cpu_system: float | None = None
     reaped: float = 0.0
+    started: float | None = None
     rss_bytes: int | None = None
     threads: int | None = None
 
@@ -50,6 +54,11 @@ class Seen:
     def is_dead(self) -> bool:
         """Whether it has ended and only waits to be collected."""
         return self.state in _DEAD_STATES
+
+    def is_same_as(self, other: "Seen") -> bool:
+        """Tell whether two looks saw one process: the same pid and the same start, which must be known."""
+        start = self.start_ticks, self.started
+        return self.pid == other.pid and start == (other.start_ticks, other.started) and start != (None, None)
 
     @property
     def cpu(self) -> float:
@@ -99,7 +108,7 @@ class ProcessTable:
     def seen_before(self, process: Seen) -> Seen | None:
         """Return the same process as this pass saw it, None where it saw none of that start."""
         was = self._by_pid.get(process.pid)
-        return was if was is not None and was.start_ticks == process.start_ticks else None
+        return was if was is not None and was.is_same_as(process) else None
 
     def children(self, pid: int) -> list[Seen]:
         """Return the living children of a process."""
@@ -139,10 +148,20 @@ class ProcessTable:
                 return marker == f"linux:{self._boot}:{seen.start_ticks}"
             if expected.start_ticks is not None:
                 return expected.start_ticks == seen.start_ticks
+        elif seen.started is not None and marker.startswith("ps:"):
+            return _is_start(marker, seen.started)
         if seen.age_seconds is None or expected.seconds_since_known is None:
             return True
         # A process that began after its pid was recorded is another one.
         return seen.age_seconds >= expected.seconds_since_known - _START_SLACK_SECONDS
+
+
+def _is_start(marker: str, started: float) -> bool:
+    """Tell whether a start, as ``ps`` writes it, is that of a process."""
+    try:
+        return abs(time.mktime(time.strptime(marker.removeprefix("ps:"))) - started) < _PS_SLACK_SECONDS
+    except (ValueError, OverflowError):
+        return False
 
 
 def look(pid: int) -> Seen | None:
@@ -209,14 +228,12 @@ def _from_proc(name: str, now: float | None) -> Seen | None:
 
 def _portable(pids: Iterable[int]) -> Iterator[Seen]:
     """Look at processes through psutil alone, where there is no ``/proc``."""
-    import time
-
     for pid in pids:
         try:
             process = psutil.Process(pid)
             with process.oneshot():
                 parent, status = process.ppid(), process.status()
-                age = max(0.0, time.time() - process.create_time())
+                started = process.create_time()
         except psutil.ZombieProcess:  # a NoSuchProcess too, but there it is
             yield Seen(pid, state="Z")
             continue
@@ -226,15 +243,14 @@ def _portable(pids: Iterable[int]) -> Iterator[Seen]:
             yield Seen(pid)
             continue
         letter = "Z" if status == psutil.STATUS_ZOMBIE else status[:1].upper()
+        age = max(0.0, time.time() - started)
         group = None
         with contextlib.suppress(OSError):
             group = os.getpgid(pid)
-        yield _with_usage(Seen(pid, parent, group, letter, None, age), process)
+        yield _with_usage(Seen(pid, parent, group, letter, age_seconds=age, started=started), process)
 
 
 def _with_usage(seen: Seen, process: psutil.Process) -> Seen:
-    from dataclasses import replace
-
     try:
         with process.oneshot():
             times, memory = process.cpu_times(), process.memory_info()

@@ -134,13 +134,7 @@ def _send(target: Seen, number: signal.Signals) -> bool:
 def _is_running(target: Seen) -> bool:
     """Look again whether a process is still the one that was seen; without a start time it is not believed."""
     living = look(target.pid)
-    if living is None or living.is_dead:
-        return False
-    if target.start_ticks is not None:
-        return living.start_ticks == target.start_ticks
-    if target.age_seconds is None or living.age_seconds is None:
-        return False
-    return living.age_seconds >= target.age_seconds - 1.0
+    return living is not None and not living.is_dead and living.is_same_as(target)
 
 
 def _wait_for(targets: Sequence[Seen], at_least: int) -> list[Seen]:
