@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from agent_workflow.cli.supervisor.permissions import Observation
-
 from agent_workflow.cli.supervisor.documents import Document, text
 from agent_workflow.cli.supervisor.history import Writer, name_of
+from agent_workflow.cli.supervisor.permissions import Observation
 from agent_workflow.cli.supervisor.streams import Reading
 
 SCHEMA = "agent-workflow/permission-event/v1"
@@ -41,12 +40,14 @@ def reconcile(readings: Iterable[Reading], writer: Writer) -> list[Document]:
     newest = writer.history.newest_permissions()
     for reading in readings:
         source, pending = reading.source.name, _pending(reading)
-        records = [_denied(writer, source, seen) for seen in reading.observations if seen.state == "denied"]
+        denied = {seen.evidence_sha256: seen for seen in reading.observations if seen.state == "denied"}
+        records = [_denied(writer, source, seen) for seen in denied.values()]
         for sha256, observation in pending.items():
             if (newest.get((source, sha256)) or {}).get("state") != "pending":
                 records.append(_asked(writer, source, observation))
         for (where, sha256), record in newest.items():
-            if where == source and record.get("state") == "pending" and sha256 not in pending and _is_ours(record):
+            is_over = sha256 not in pending and sha256 not in denied  # a denial ends the wait by itself
+            if where == source and record.get("state") == "pending" and is_over and _is_ours(record):
                 records.append(_cleared(writer, record))
         for record in records:
             if record["event_id"] not in known and writer.permission(record):
@@ -66,8 +67,8 @@ def _is_ours(record: Document) -> bool:
 
 
 def _denied(writer: Writer, source: str, seen: Observation) -> Document:
-    # Where it stands makes it another one than an equal denial later in the stream.
-    event_id = name_of("denied", writer.session_id, source, seen.policy_rule_id, seen.evidence_sha256, seen.position)
+    # The evidence names the request, or the very line: a denial is one however much of the stream is read.
+    event_id = name_of("denied", writer.session_id, source, seen.policy_rule_id, seen.evidence_sha256)
     return _record(writer, source, seen, event_id)
 
 
