@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from agent_workflow.cli._output import terminal_width
-from agent_workflow.cli._terminal_text import printable, shorten
+from agent_workflow.cli._output import terminal_width, wrapped
+from agent_workflow.cli._terminal_text import printable
 from agent_workflow.cli._trace_tables import duration, table
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ def report_lines(report: "Report") -> list[str]:
         rows = [_row(health) for health in sorted(report.health, key=lambda item: item.session_id)]
         lines += ["", *table(rows, _COLUMNS, wide=False, flexible="run").split("\n")]
     told = [*change_lines(report, with_open=True), *lasting_lines(report)]
-    return [*lines, *([""] if told else []), *told, _index_line(report)]
+    if told:
+        lines.append("")
+    for line in told:
+        first, *more = wrapped(line, terminal_width())
+        lines += [first, *wrapped(" ".join(more), terminal_width(), indent="  ")]
+    return [*lines, "", _index_line(report)]
 
 
 def change_lines(report: "Report", *, with_open: bool = False) -> Iterator[str]:
@@ -33,19 +38,19 @@ def change_lines(report: "Report", *, with_open: bool = False) -> Iterator[str]:
     """
     for item in report.incidents:
         if with_open or item.change != "open":
-            yield _fit(f"incident {item.change}: {item.session_id}: {item.category}: {item.summary}")
+            yield printable(f"incident {item.change}: {item.session_id}: {item.category}: {item.summary}")
     for event in report.permissions:
-        yield _fit(f"permission {event['state']}: {event['session_id']}: {event['operation']} ({event['source']})")
+        yield printable(f"permission {event['state']}: {event['session_id']}: {event['operation']} ({event['source']})")
     for done in report.remediations:
-        yield _fit(f"{done.rule_id} {done.outcome}: {done.session_id}: {done.reason}")
+        yield printable(f"{done.rule_id} {done.outcome}: {done.session_id}: {done.reason}")
 
 
 def lasting_lines(report: "Report") -> Iterator[str]:
     """Tell what could not be looked at and what else is worth telling, which may be so in every cycle."""
     for fault in report.errors:
-        yield _fit(f"error: {fault.path}: {fault.reason}")
+        yield printable(f"error: {fault.path}: {fault.reason}")
     for notice in report.notices:
-        yield _fit(f"notice: {notice}")
+        yield printable(f"notice: {notice}")
 
 
 def index_trouble(report: "Report") -> str | None:
@@ -87,7 +92,3 @@ def _process(part: dict[str, object]) -> str | None:
         return None
     word = {True: part.get("state") or "alive", False: "gone", None: "unknown"}[part.get("alive")]  # type: ignore[index] # a bool or None
     return f"{part['pid']} {word}"
-
-
-def _fit(line: str) -> str:
-    return shorten(printable(line), terminal_width())

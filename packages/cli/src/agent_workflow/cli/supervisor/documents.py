@@ -1,5 +1,6 @@
 """Reading files of a run: no link followed, bounded, each record parsed by itself, damage told and not hidden."""
 
+import errno
 import json
 import math
 import os
@@ -55,7 +56,9 @@ def read_bytes(path: Path, start: int = 0, limit: int = MOST_DOCUMENT_BYTES) -> 
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadEvidence(path, f"cannot be opened: {error.strerror}") from error
+        is_link = error.errno == errno.ELOOP
+        reason = "is a link, which is never followed" if is_link else f"cannot be opened: {error.strerror}"
+        raise BadEvidence(path, reason) from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise BadEvidence(path, "is no regular file")

@@ -87,15 +87,14 @@ def reconcile(conditions: Iterable[Condition], writer: Writer) -> list[Incident]
     return found
 
 
-def resolve(record: Document, writer: Writer, why: str = "is over") -> Incident:
+def resolve(record: Document, writer: Writer, summary: str = "it is over") -> Incident:
     """Write that an open incident has ended.
 
     Args:
         record: its newest event.
         writer: of the run, whose lock is held.
-        why: the end of the sentence.
+        summary: why it ended.
     """
-    summary = f"{str(record.get('category')).replace('_', ' ')} {why}"
     ended = {**record, "recorded_at": writer.now(), "state": "resolved", "summary": summary}
     ended["evidence"] = {"detector": DETECTOR}
     is_written = writer.incident(ended)
