@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from published import check_every_seal
 from tracer_lab import PI_CLI, PI_CONFIG, ModelServer, Project, processes_below
 
 
@@ -58,6 +59,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         os.kill(pid, signal.SIGKILL)
 
     assert {} == leftovers
+    if not made.is_tampered_with:
+        check_every_seal(made.state_root)
 
 
 @pytest.fixture(scope="session")

@@ -142,6 +142,7 @@ def test_the_configuration_names_the_state_root(project: Project, tmp_path: Path
     root = project.environment.pop("AGENT_WORKFLOW_STATE_ROOT")
 
     project.run(FINISH, "run2")
+    project.environment["AGENT_WORKFLOW_STATE_ROOT"] = root
 
     assert (Path(root) / "runs/run1/final-receipt.json").exists()
     assert (project.root / "kept/runs/run2/final-receipt.json").exists()

@@ -86,6 +86,7 @@ def replace(path: Path, data: bytes) -> None:
 @pytest.mark.parametrize("name", ["final-status.json", "process-result.json", "events.jsonl"])
 def test_a_seal_that_lacks_something_does_not_hold(project: Project, name: str) -> None:
     """A receipt that does not list what the launch contract requires is no seal."""
+    project.is_tampered_with = True
     project.run(FINISH, "run1")
     run = project.published("run1")
     receipt = document(run, "final-receipt.json")
@@ -220,6 +221,7 @@ def test_a_run_that_ended_and_was_not_sealed_keeps_its_end(project: Project) -> 
 
 def test_what_is_not_traced_is_left_alone(project: Project) -> None:
     """A run of another supervisor is not completed by ours."""
+    project.is_tampered_with = True
     run = project.published("other")
     run.mkdir(parents=True)
     (run / "launch-contract.json").write_text('{"schema": "agent-workflow/launch-contract/v2"}')

@@ -45,3 +45,15 @@ def verified(state_root: Path) -> dict[str, Mapping[str, Any]]:
     assert report.valid, report
     assert {1} == {row["evidence_complete"] for row in rows.values()}
     return rows
+
+
+def check_every_seal(state_root: Path) -> None:
+    """Whatever a test has recorded: each record keeps its contract, and each run that has a receipt is sealed well."""
+    if not (state_root / "runs").is_dir():
+        return
+    rows = indexed(state_root)
+    assert verify(state_root, full=True).valid
+    for name, row in rows.items():
+        if row["storage_class"] == "active":
+            has_receipt = (state_root / "runs" / name / "final-receipt.json").exists()
+            assert has_receipt == bool(row["evidence_complete"]), name

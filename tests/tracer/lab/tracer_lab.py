@@ -130,10 +130,17 @@ def chunks(number: int, turn: Turn) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class Project:
-    """A repository with a configuration, in which workflows are run."""
+    """A repository with a configuration, in which workflows are run.
+
+    Attributes:
+        root: its folder.
+        environment: of every workflow.
+        is_tampered_with: a test has damaged what was published, on purpose.
+    """
 
     root: Path
     environment: dict[str, str]
+    is_tampered_with: bool = False
 
     @property
     def db(self) -> Path:
