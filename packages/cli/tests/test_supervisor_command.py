@@ -100,10 +100,12 @@ def test_run_has_no_document(cli: "CommandLine", state: Path) -> None:
 
 
 def test_only_the_sessions_that_are_named(cli: "CommandLine", state: Path) -> None:
-    """--session leaves the others alone."""
+    """--session leaves the others alone; a run that is not there is told and exits 1."""
     words = ("--state-root", str(state), "supervisor", "once", "--json", "--no-sync-index")
 
-    other = cli.run(*words, "--session", "another").document
-    named = cli.run(*words, "--session", "another", "--session", "run-one").document
+    other = cli.run(*words, "--session", "another")
+    named = cli.run(*words, "--session", "run-one")
 
-    assert ([], ["run-one"]) == ([h["session_id"] for h in other["health"]], [h["session_id"] for h in named["health"]])
+    assert ([], ["run-one"]) == tuple([h["session_id"] for h in it.document["health"]] for it in (other, named))
+    assert (1, 0) == (other.code, named.code)
+    assert "does not exist" == other.document["errors"][0]["reason"]

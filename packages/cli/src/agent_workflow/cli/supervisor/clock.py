@@ -123,6 +123,12 @@ def seconds_since_boot() -> float | None:
     return None if clock is None else time.clock_gettime(clock)
 
 
+def seconds_asleep() -> float:
+    """Return how long the host has slept since boot, 0 where that is not known."""
+    since_boot = seconds_since_boot()
+    return 0.0 if since_boot is None else max(0.0, since_boot - time.monotonic())
+
+
 def ticks_per_second() -> int:
     """Return the kernel's clock ticks per second."""
     return os.sysconf("SC_CLK_TCK")

@@ -74,6 +74,8 @@ class Supervisor:
             return report
         with holder.cycle_lock(self.root, patience):
             self._look_at_all(runs, report)
+        # Without the lock: filling an index anew takes its time.
+        report.index_sync = self._index.after_cycle(self._clock.monotonic(), wrote=report.wrote)
         report.finished_at = stamp(self._clock.now())
         return report
 
@@ -95,8 +97,15 @@ class Supervisor:
                 self._guarded(run, look, report)
             self._before = (table, look.now.monotonic)
         self._forget(found)
-        holder.keep(self.root, clock=Anchor.of(self._clock).to_document(), runs=listing and listing.to_document())
-        report.index_sync = self._index.after_cycle(self._clock.monotonic(), wrote=report.wrote)
+        self._keep(listing, report)
+
+    def _keep(self, listing: Listing | None, report: Report) -> None:
+        """Keep what the next cycle wants to know; without it, that one falls back on what it sees."""
+        clock = Anchor.of(self._clock).to_document()
+        try:
+            holder.keep(self.root, clock=clock, runs=None if listing is None else listing.to_document())
+        except OSError as error:
+            report.errors.append(RunFault(None, str(self.root / holder.FILE), _words(error)))
 
     def _look(self, table: ProcessTable, before: Anchor | None, earlier: tuple[ProcessTable, float] | None) -> Look:
         now = Anchor.of(self._clock)
@@ -122,11 +131,10 @@ class Supervisor:
             report.errors.append(RunFault(run.session_id, str(fault.path), fault.reason))
         except TracerError as error:
             report.errors.append(RunFault(run.session_id, str(error.path or run.directory), str(error)))
-        except FileNotFoundError:
-            if run.directory.exists():
-                raise
-            report.notices.append(f"{run.session_id} was moved away while it was looked at")
         except (OSError, ValueError) as error:
+            if isinstance(error, FileNotFoundError) and not run.directory.exists():
+                report.notices.append(f"{run.session_id} was moved away while it was looked at")
+                return
             report.errors.append(RunFault(run.session_id, str(run.directory), _words(error)))
 
     def _forget(self, found: Found) -> None:

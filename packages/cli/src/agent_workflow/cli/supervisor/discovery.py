@@ -89,9 +89,9 @@ class Discovery:
         changed = os.lstat(runs).st_mtime_ns
         found = Found()
         if only:
-            self._read(
-                runs, (name for name in sorted(only) if os.path.lexists(f"{runs}/{name}") and _ID.match(name)), found
-            )
+            named = sorted(name for name in only if _ID.match(name) and os.path.isdir(f"{runs}/{name}"))  # noqa: PTH112 - as above
+            found.faults.extend(BadEvidence(runs / name, "does not exist") for name in sorted(only.difference(named)))
+            self._read(runs, named, found)
             return found, None
         if known is not None and known.changed_ns == changed:
             found.ended = known.ended

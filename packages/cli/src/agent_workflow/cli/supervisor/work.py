@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agent_workflow.cli.supervisor.clock import seconds_asleep
 from agent_workflow.cli.supervisor.conditions import Work
 from agent_workflow.cli.supervisor.documents import Document, inner, number
 from agent_workflow.cli.supervisor.process_table import ProcessTable, Seen
@@ -66,10 +67,10 @@ def work_of(
         return Work()
     is_known = bool(processes.agents) and any(reading.is_structured for reading in readings)
     open_tools = sum(len(reading.open_tools) for reading in readings) if processes.agents else 0
+    # A process ages while the host sleeps, a silence does not.
+    oldest = silent + seconds_asleep() + _NEW_SLACK_SECONDS
     newer = [
-        seen
-        for seen in processes.below
-        if not is_known and seen.age_seconds is not None and seen.age_seconds < silent + _NEW_SLACK_SECONDS
+        seen for seen in processes.below if not is_known and seen.age_seconds is not None and seen.age_seconds < oldest
     ]
     below = None if open_tools or newer else _below_share(processes.below, progress, processors)
     own = _own_share(processes, earlier, progress, processors)
