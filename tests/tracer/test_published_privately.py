@@ -291,6 +291,35 @@ sys.exit(run.finish())
     assert "run1" in verified(project.state_root)
 
 
+def test_what_was_not_told_is_told_when_leaving(project: Project) -> None:
+    """A process that leaves others at work tells why its phase failed, though the run was locked at that time."""
+    wait = "deadline = time.monotonic() + 60\nwhile not Path('{}').exists() and time.monotonic() < deadline:\n    time.sleep(0.02)\n"  # noqa: E501 - a program in one piece
+    stays = project.start("Path('in').touch()\n" + wait.format("go") + "sys.exit(run.finish())\n", "run1")
+    project.wait_for((project.root / "in").exists)
+    body = """
+from agent_workflow.tracer.evidence import _publisher
+from agent_workflow.tracer.evidence._errors import RunIsBusy
+real = _publisher.run_lock
+def busy(*args, **options):
+    raise RunIsBusy("somebody has it")
+_publisher.run_lock = busy
+try:
+    with phase("build") as ph:
+        raise ProviderError("refused")
+except ProviderError:
+    pass
+_publisher.run_lock = real
+sys.exit(run.finish())
+"""
+    leaves = project.run(body, "run1")
+    (project.root / "go").touch()
+    stays.communicate(timeout=60)
+
+    assert (1, 0) == (leaves.code, leaves.err.count("published"))
+    assert ["running", "fail"] == moves(project.published("run1"), "phase:build")
+    assert "provider_error" == document(project.published("run1"), "final-status.json")["failure_category"]
+
+
 def test_agents_find_no_way_to_the_evidence(project: Project) -> None:
     """Nothing of publishing is left open or running when an agent is started."""
     project.script([{"text": '{"summary": "ok"}', "tools": [{"name": "bash", "arguments": {"command": "ls -l /proc/self/fd"}}]}, {"text": '{"summary": "ok"}'}])  # fmt: skip # noqa: E501

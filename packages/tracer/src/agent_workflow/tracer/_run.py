@@ -101,8 +101,7 @@ class Run:
             if not others:  # else the last one at work in this session says how it ended
                 self.tracer.row("sessions", status="success" if is_good else "fail", ended_at=_clock.now())
             self._end_process()
-            if not others:
-                self.publisher.end()
+            self._end_publishing(others=others)
         if failed:
             say(f"session {self.adw_id} failed in {', '.join(failed)}")
         self._exit_code = 0 if is_good else 1
@@ -155,6 +154,12 @@ class Run:
         """End the session as failed before its workflow could begin."""
         self._close(reason)
 
+    def _end_publishing(self, *, others: bool) -> None:
+        if others:
+            self.publisher.leave()
+        else:
+            self.publisher.end()
+
     def _end_process(self) -> None:
         self.tracer.row("processes", id=self._process_row, ended_at=_clock.now())
 
@@ -167,8 +172,7 @@ class Run:
             self.tracer.reserve.release()
             close_session(self.tracer, reason, name="workflow", own_pid=os.getpid())
             with session_lock(self.files):
-                if not is_at_work(replay_state(self.files), besides=os.getpid()):
-                    self.publisher.end()
+                self._end_publishing(others=is_at_work(replay_state(self.files), besides=os.getpid()))
         except (TracerError, OSError) as error:
             say(f"session {self.adw_id} could not be closed: {error}")
         finally:

@@ -108,6 +108,13 @@ class Publisher:
             forget(self._tracer.files)
             self.directory = None
 
+    def leave(self) -> None:
+        """Tell what still waits to be told; others are at work in the session, the last of them ends the run."""
+        if self.directory is None or not self._waiting:
+            return
+        with self._guarded(), self._tracer.shield, run_lock(self.directory):
+            self._append_waiting(self.directory)
+
     def _begin(self, runs: Path, checkout: Checkout, events_from: int, state_from: int) -> None:
         files = self._tracer.files
         known = [item for item in publications(files) if _is_published(item, files)]
