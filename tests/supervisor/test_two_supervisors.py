@@ -130,3 +130,26 @@ def test_stuck_cycle_is_named(host: Host) -> None:
     looked.communicate(timeout=60)
 
     assert (True, 0) == (waited, looked.returncode)
+
+
+def test_run_prints_a_line_for_each_change(host: Host) -> None:
+    """What begins, ends and is done is told once; what lasts and what could not be looked at too."""
+    run = host.run()
+    (host.root / "runs" / "bad").mkdir()
+    (host.root / "runs" / "bad" / "status.json").write_text("{")
+    host.look()
+    with running(host.root) as supervisor:
+        for process in (run.runner, run.executor):
+            process.kill()
+            process.wait()
+        wait_for(lambda: "lost" == run.document("status.json").get("executor_result"))
+        wait_for(lambda: len(run.records("remediation-events.jsonl")) == 2)
+        supervisor.send_signal(signal.SIGTERM)
+        out, err = supervisor.communicate(timeout=60)
+
+    told = [line[9:] for line in out.splitlines()]
+    assert "" == err
+    assert ["incident opened", "incident resolved", "finalize-lost/v1 applied"] == [
+        line.split(":")[0] for line in told if "run-one" in line
+    ]
+    assert 1 == sum(line.startswith("error: ") and "bad" in line for line in told)

@@ -120,7 +120,7 @@ class RunCycle:
         now = self._look.now
         sample = sample_record(
             self._run.session_id, now.wall, processes.runner, processes.executor, self._look.host, channels, progress,
-            self._run.document.get("tmux_pane_id"),
+            self._run.pane,
         )  # fmt: skip
         earlier = list(writer.history.samples)
         is_recorded = writer.sample(sample)

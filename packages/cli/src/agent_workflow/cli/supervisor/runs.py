@@ -1,6 +1,7 @@
 """What a run directory says about its run: status, launch contract, where its trace lies."""
 
 import os
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -67,6 +68,12 @@ class Run:
         return whole_number(self.document.get("pane_pid"))
 
     @property
+    def pane(self) -> str | None:
+        """The terminal's pane that it works in, None where its name is none of tmux."""
+        pane = text(self.document.get("tmux_pane_id"))
+        return pane if pane is not None and _PANE.match(pane) else None
+
+    @property
     def program(self) -> str | None:
         """The agent program of a run that another system recorded, by the name of its stream: pi, claude, codex."""
         plan = inner(self.launch, "command_plan")
@@ -78,6 +85,7 @@ class Run:
         return program_of(executor)
 
 
+_PANE = re.compile(r"%[0-9]{1,9}\Z")
 _PROGRAMS = (("claude", "claude"), ("codex", "codex"), ("pi", "pi"), ("scripted", "pi"))
 """Names of agents, and whose stream each prints."""
 

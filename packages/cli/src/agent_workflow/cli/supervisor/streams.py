@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from agent_workflow.cli.supervisor.permissions import Observation, observe
-from agent_workflow.cli.supervisor.provider_wait import ProviderWait
-from agent_workflow.cli.supervisor.provider_wait import observe as observe_wait
-
 from agent_workflow.cli.supervisor.channels import RAW_OUTPUT, STDERR, agent_directories
 from agent_workflow.cli.supervisor.documents import file_state, last_records, read_bytes, text
 from agent_workflow.cli.supervisor.open_tools import is_known, open_tool_calls
+from agent_workflow.cli.supervisor.permissions import Observation, observe
+from agent_workflow.cli.supervisor.provider_wait import ProviderWait
+from agent_workflow.cli.supervisor.provider_wait import observe as observe_wait
 from agent_workflow.cli.supervisor.runs import Run
 
 Kind = Literal["terminal", "stderr", "stream"]
 
 _MOST_NEW_BYTES = 8 * 1024 * 1024
-_TERMINAL_LINE_BYTES = 80 * 1024
+_TERMINAL_LINE_BYTES = 448 * 1024  # 64 KiB of text, most of it escaped
+_NAME = 100  # the contract of a permission event has 128 characters for its source
 _TERMINAL = "terminal-events.jsonl"
 
 
@@ -130,8 +130,8 @@ def sources_of(run: Run) -> Iterator[Source]:
     for agent in agent_directories(run.trace.session):
         program = run.trace.programs.get(agent) or None
         directory = run.trace.session / agent
-        yield Source(f"{agent}/stderr", "stderr", directory / STDERR, program, agent)
-        yield Source(f"{agent}/stream", "stream", directory / RAW_OUTPUT, program, agent)
+        yield Source(f"{agent[:_NAME]}/stderr", "stderr", directory / STDERR, program, agent)
+        yield Source(f"{agent[:_NAME]}/stream", "stream", directory / RAW_OUTPUT, program, agent)
 
 
 def _understand(source: Source, start: int, end: int) -> Reading:
