@@ -130,3 +130,17 @@ def test_a_supervisor_below_the_run_does_not_signal_itself(host: Host) -> None:
     stall(host, interrupt=True)
 
     assert [] == outcomes(run)
+
+
+def test_process_that_may_be_a_stranger_is_never_signalled(host: Host) -> None:
+    """A pid without any time beside it may belong to anybody by now: the stall is told, and nothing is signalled."""
+    run = host.run()
+    beat = run.document("heartbeat.json")
+    del beat["at"]
+    (run.directory / "heartbeat.json").write_text(json.dumps(beat))
+
+    stall(host, interrupt=True, terminate=True)
+
+    assert ["process_alive_no_progress"] == [item["category"] for item in run.records("incident-events.jsonl")]
+    assert (None, None) == (run.runner.poll(), run.executor.poll())
+    assert [] == outcomes(run)

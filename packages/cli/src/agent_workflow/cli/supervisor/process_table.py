@@ -82,6 +82,11 @@ class Expected:
     start_ticks: int | None = None
     seconds_since_known: float | None = None
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether the evidence says enough to tell a later process of the same pid from it."""
+        return self.pid is None or bool(self.start_marker) or self.seconds_since_known is not None
+
 
 class ProcessTable:
     """One pass over all processes."""

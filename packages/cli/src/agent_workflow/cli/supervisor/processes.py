@@ -33,6 +33,7 @@ class Processes:
         expected: the one whose end is the run's, as it is recorded: the runner, or the agent where no runner is known.
         agents: every living agent of the run; one or none unless agents work side by side.
         names: what the trace calls them; None for a run without a trace.
+        are_dated: a later process of the same pid would have been told from each of them.
         below: what lives below the agents, or below the runner where there is no agent.
     """
 
@@ -41,6 +42,7 @@ class Processes:
     expected: Expected
     agents: tuple[Seen, ...]
     names: frozenset[str] | None
+    are_dated: bool
     below: tuple[Seen, ...]
 
     @property
@@ -121,6 +123,7 @@ def processes_of(
         executor if runner.pid is None else runner,
         living,
         None if rows is None else _living_names(rows, table),
+        runner.is_dated and executor.is_dated,
         tuple(below.values()),
     )
 

@@ -160,8 +160,8 @@ class RunCycle:
 
     def _help(self, writer: Writer, processes: Processes, found: list[Incident]) -> None:
         stalled = next((item for item in found if item.category == STALLED and item.change != "resolved"), None)
-        if stalled is None:
-            return
+        if stalled is None or not processes.are_dated:
+            return  # what may be a stranger by now is never signalled
         done = signals.help_stalled(self._run, writer, stalled, processes.runner, processes.executor, self._look.table)
         self._report.remediations.extend([] if done is None else [done])
 
