@@ -1,7 +1,10 @@
 """However a run ends, what the state root holds of it is complete, sealed, and says how it ended."""
 
+import itertools
+import json
 import os
 import signal
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -240,6 +243,16 @@ def check_lost(project: Project, reason: str) -> None:
     assert not (run / "process-result.json").exists()
     assert (None, None) == (stages(run)["total"]["cost"], stages(run)["child:builder"]["input_tokens"])
     assert None is document(run, "run-provenance.json")["finished_at"]
+    before = itertools.takewhile(lambda event: event["type"] != "error", events_in_file(project))
+    last_sign = datetime.fromisoformat(list(before)[-1]["ts"])
+    began = datetime.fromisoformat(document(run, "launch-contract.json")["session"]["created_at"])
+    assert (last_sign - began).total_seconds() == stages(run)["total"]["elapsed_seconds"]
+
+
+def events_in_file(project: Project) -> list[dict[str, Any]]:
+    """Read the events of the session from its journal."""
+    lines = (project.files("run1") / "events.jsonl").read_bytes().split(b"\n")[:-1]
+    return [json.loads(line) for line in lines]
 
 
 def test_killed_then_next_run(project: Project) -> None:

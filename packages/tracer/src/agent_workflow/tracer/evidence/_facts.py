@@ -1,5 +1,6 @@
 """What a session's files say about one run of it: numbers, names and outcomes, and nothing that anybody wrote."""
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ class Facts:
         asked_again: how often each agent was.
         was_refused: its workflow did not accept it.
         closing: name and reason of the event that ended it from outside of the workflow's code.
+        last_sign_at: when it was last seen at work: its last event before that closing.
         stdout_bytes, stderr_bytes: what its agents have printed in the whole session.
     """
 
@@ -50,6 +52,7 @@ class Facts:
     asked_again: dict[str, int] = field(default_factory=dict)
     was_refused: bool = False
     closing: tuple[str, str] | None = None
+    last_sign_at: str | None = None
     stdout_bytes: int = 0
     stderr_bytes: int = 0
 
@@ -86,6 +89,7 @@ def gather(files: SessionFiles, publication: Publication) -> Facts:
         phases=_rows(whole, touched, "phases"),
         gates=_rows(whole, touched, "gate_results"),
         agents=_rows(whole, touched, "agent_sessions"),
+        last_sign_at=_last_sign(files.events, publication.events_from),
         stdout_bytes=_sizes(files, "raw_output.jsonl"),
         stderr_bytes=_sizes(files, "stderr.log"),
     )
@@ -102,6 +106,30 @@ def _touched(files: SessionFiles, offset: int) -> SessionState:
 
 def _rows(whole: SessionState, touched: SessionState, table: str) -> list[Row]:
     return [row for key, row in whole.rows[table].items() if key in touched.rows[table]]
+
+
+def _last_sign(path: Path, offset: int) -> str | None:
+    last = b""
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+        stream.seek(offset)
+        for line in stream:
+            if _closes(line):
+                break
+            last = line if line.endswith(b"\n") else last
+    try:
+        return str(decode_record(last).get("ts")) if last else None
+    except ValueError:
+        return None
+
+
+def _closes(line: bytes) -> bool:
+    if b'"type": "error"' not in line:
+        return False
+    try:
+        record = decode_record(line)
+    except ValueError:
+        return False
+    return record.get("type") == "error" and record.get("name") in CLOSINGS
 
 
 def _events(path: Path, offset: int) -> Iterator[dict[str, Any]]:

@@ -31,7 +31,8 @@ def metrics_document(session_id: str, facts: Facts, began_at: str, ended_at: str
         session_id: of the run.
         facts: what the session's files say.
         began_at: when the run began.
-        ended_at: when it ended; ``None`` for a run that is lost, whose end nobody saw.
+        ended_at: when it ended; ``None`` for a run that is lost, whose end nobody saw: its time is told up to its last
+            sign of work.
     """
     by_agent: dict[str, list[Call]] = {}
     for call in facts.calls:
@@ -39,7 +40,7 @@ def metrics_document(session_id: str, facts: Facts, began_at: str, ended_at: str
     total = {
         **_spend(facts.calls),
         "stage": "total",
-        "elapsed_seconds": seconds_between(began_at, ended_at),
+        "elapsed_seconds": seconds_between(began_at, ended_at or facts.last_sign_at),
         "first_output_latency_seconds": seconds_between(began_at, facts.first_output_at),
         "retry_count": sum(facts.asked_again.values()),
         "errors": _errors(facts.calls),
