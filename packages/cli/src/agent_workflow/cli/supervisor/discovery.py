@@ -70,7 +70,7 @@ class Discovery:
     """Finds live runs, and remembers those that have ended."""
 
     def __init__(self) -> None:
-        self._ended: set[str] = set()
+        self._ended: dict[str, int] = {}
 
     def look(self, runs: Path, only: frozenset[str], known: Listing | None) -> tuple[Found, Listing | None]:
         """Look at every run directory that may be live.
@@ -105,17 +105,19 @@ class Discovery:
 
     def _unended(self, runs: Path, found: Found) -> list[str]:
         """List the runs that have no receipt and were not seen to have ended."""
-        everything = os.listdir(runs)  # noqa: PTH208 - names only, thousands of them
-        self._ended.intersection_update(everything)
+        with os.scandir(runs) as entries:
+            inodes = {entry.name: entry.inode() for entry in entries if _ID.match(entry.name)}
+        # A run that came in the place of one that ended has its name and another inode.
+        self._ended = {name: inode for name, inode in self._ended.items() if inodes.get(name) == inode}
         unended = []
         descriptor = os.open(runs, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            for name in everything:
+            for name, inode in inodes.items():
                 if name in self._ended:
                     continue
-                if os.access(f"{name}/{RECEIPT}", os.F_OK, dir_fd=descriptor) and _ID.match(name):
-                    self._ended.add(name)
-                elif _ID.match(name) and _is_directory(name, descriptor):
+                if os.access(f"{name}/{RECEIPT}", os.F_OK, dir_fd=descriptor):
+                    self._ended[name] = inode
+                elif _is_directory(name, descriptor):
                     unended.append(name)
         finally:
             os.close(descriptor)
@@ -133,8 +135,9 @@ class Discovery:
                 unended.append(name)
                 continue
             if run is None or (run.status is not None and run.status not in LIVE and run.trace is None):
-                self._ended.add(name)
                 found.ended += 1
+                if (seen := _inode(runs / name)) is not None:
+                    self._ended[name] = seen
                 continue
             unended.append(name)
             (found.live if run.status is None or run.status in LIVE else found.unsealed).append(run)
@@ -146,3 +149,10 @@ def _is_directory(name: str, descriptor: int) -> bool:
         return stat.S_ISDIR(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode)
     except OSError:
         return False
+
+
+def _inode(directory: Path) -> int | None:
+    try:
+        return directory.lstat().st_ino
+    except OSError:
+        return None
