@@ -51,6 +51,7 @@ def test_killed_while_it_closes_a_lost_run(host: Host, how: str) -> None:
         incidents, done = told(run)
         assert [("process_missing", "open"), ("process_missing", "resolved")] == incidents, number
         assert [(rule, "intended"), (rule, "applied")] == done, number
+        assert 1 == len({item["incident_id"] for item in run.records("remediation-events.jsonl")}), number
         assert (
             "lost"
             == run.document("status.json")["executor_result"]

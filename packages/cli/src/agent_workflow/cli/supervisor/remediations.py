@@ -93,7 +93,7 @@ def begin(writer: Writer, rule: Rule, target: str, reason: str, incident_id: str
     """
     made, finished = attempts(writer.history, rule, target)
     if made > finished:
-        return Attempt(rule, target, made, incident_id, is_resumed=True)
+        return next(attempt for attempt in open_attempts(writer.history, rule) if attempt.target == target)
     if made >= writer.settings.attempts:
         _give_up(writer, rule, target, incident_id)
         return None

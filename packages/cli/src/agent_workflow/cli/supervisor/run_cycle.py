@@ -1,7 +1,5 @@
 """One run in one cycle: sample, permissions, incidents, and what helps."""
 
-from dataclasses import replace
-
 from agent_workflow.cli.supervisor import incidents, lost_runs, permission_events, signals, status_rebuild
 from agent_workflow.cli.supervisor.channels import Channels, channels_of_run, channels_of_session
 from agent_workflow.cli.supervisor.clock import Clock
@@ -147,7 +145,7 @@ class RunCycle:
                 self._run.session_id,
                 self._run.trace is not None,
                 self._run.status,
-                _word(found, processes, progress, work),
+                _word(found, processes, progress, work, self._settings.busy_fraction),
                 sample,
                 is_recorded,
             )
@@ -226,7 +224,7 @@ def _waiting(readings: list[Reading]) -> Waiting:
 _WORDS = {"process_alive_no_progress": "stalled", "process_missing": "missing"}
 
 
-def _word(found: list[Incident], processes: Processes, progress: Progress, work: Work) -> str:
+def _word(found: list[Incident], processes: Processes, progress: Progress, work: Work, busy: float) -> str:
     """Say in a word how a run is."""
     for item in found:
         if item.change == "resolved":
@@ -237,6 +235,7 @@ def _word(found: list[Incident], processes: Processes, progress: Progress, work:
             return "waiting"
     if not processes.runner.alive and not processes.executor.alive:
         return "unknown"
-    if progress.grew or work != replace(work, open_tools=0, new_processes=0):
+    shares = (work.own_share or 0.0) + (work.below_share or 0.0)
+    if progress.grew or work.open_tools or work.new_processes or shares >= busy:
         return "working"
     return "quiet"
