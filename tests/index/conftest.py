@@ -1,5 +1,6 @@
 """The state roots that the tests of this directory share."""
 
+import json
 import os
 import shutil
 import tarfile
@@ -8,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from .evidence_builder import EvidenceRoot, write_host
+from agent_workflow import index_store
+
+from .corpus_reading import Expected
+from .evidence_files import EvidenceRoot
+from .evidence_runs import write_host
+from .genuine_run import GenuineRun
 
 CopyOfCorpus = Callable[[], EvidenceRoot]
 
@@ -17,6 +23,13 @@ CopyOfCorpus = Callable[[], EvidenceRoot]
 def host(tmp_path: Path) -> EvidenceRoot:
     """Return a state root of our own, not yet indexed."""
     return write_host(tmp_path / "state")
+
+
+@pytest.fixture
+def indexed(host: EvidenceRoot) -> EvidenceRoot:
+    """Return our own state root, indexed."""
+    index_store.rebuild(host.path)
+    return host
 
 
 @pytest.fixture(scope="session")
@@ -51,3 +64,29 @@ def copy_of_corpus(unpacked_corpus: Path, tmp_path_factory: pytest.TempPathFacto
         return EvidenceRoot(place)
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def root(copy_of_corpus: CopyOfCorpus) -> EvidenceRoot:
+    """Return a copy of the genuine state root, indexed; nobody may change it."""
+    copy = copy_of_corpus()
+    index_store.rebuild(copy.path)
+    return copy
+
+
+@pytest.fixture(scope="session")
+def expected(corpus_archives: Path) -> Expected:
+    """Return what must be concluded about each genuine run."""
+    conclusions: Expected = json.loads((corpus_archives / "agent-workflow-state.expected.json").read_bytes())
+    return conclusions
+
+
+@pytest.fixture(scope="session")
+def current_runs(root: EvidenceRoot, expected: Expected) -> list[GenuineRun]:
+    """Return the genuine run directories that are evidence."""
+    places = {"active": "runs", "archive": "archive"}
+    return [
+        GenuineRun(root.path / places[conclusion["storage_class"]] / session_id)
+        for session_id, conclusion in expected.items()
+        if conclusion["index_state"] == "current"
+    ]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from agent_workflow import index_store
 
-from .evidence_builder import EvidenceRoot, RunDirectory
-from .faults import Fault
+from .evidence_files import EvidenceRoot, RunDirectory
+from .fault import Fault
 from .index_reading import Dump, Row, dump, dump_of_others, everything_said_about, row_of, rows_of
 
 

@@ -6,16 +6,12 @@ wrong for reasons of their own.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from .index_reading import Cell, Row
-
-NAMESPACE = "agent-workflow/"
+from .genuine_run import NAMESPACE, GenuineRun, Line, first, scalar
+from .index_reading import Row
 
 GENERIC_COLUMNS = {
     "event_id": ("event_id", "incident_id", "message_id"),
@@ -36,78 +32,6 @@ _FOREIGN_COLUMNS = {
     "recorded_at": ("timestamp", re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)")),
     "event_kind": ("type", re.compile(r"[\w.:/-]{1,64}")),
 }
-
-
-class Line(NamedTuple):
-    """One record of a journal, with the bytes it was written in."""
-
-    path: str
-    number: int
-    raw: bytes
-    record: Any
-
-    @property
-    def contract(self) -> str | None:
-        """The contract that the record names."""
-        name = self.record.get("schema") if isinstance(self.record, dict) else None
-        return name if isinstance(name, str) else None
-
-
-@dataclass(frozen=True)
-class GenuineRun:
-    """One run directory, read plainly."""
-
-    path: Path
-
-    @property
-    def session_id(self) -> str:
-        """The directory's name."""
-        return self.path.name
-
-    @property
-    def storage_class(self) -> str:
-        """Where it lies."""
-        return "archive" if self.path.parent.name == "archive" else "active"
-
-    @cached_property
-    def sources(self) -> list[str]:
-        """Paths of the regular ``.json`` and ``.jsonl`` files."""
-        files = (path for path in self.path.rglob("*") if path.suffix in (".json", ".jsonl"))
-        return sorted(str(path.relative_to(self.path)) for path in files if path.is_file() and not path.is_symlink())
-
-    @cached_property
-    def lines(self) -> list[Line]:
-        """Every complete record of every journal."""
-        return [
-            Line(name, number, raw, json.loads(raw))
-            for name in self.sources
-            if name.endswith(".jsonl")
-            for number, raw in enumerate((self.path / name).read_bytes().split(b"\n")[:-1], 1)
-        ]
-
-    def document(self, name: str, contract: str = "") -> dict[str, Any] | None:
-        """Read a document; None where there is none, or it follows a contract of another name."""
-        path = self.path / name
-        if not path.is_file():
-            return None
-        document: dict[str, Any] = json.loads(path.read_bytes())
-        return document if str(document.get("schema", "")).startswith(NAMESPACE + contract) else None
-
-    def sha256(self, name: str) -> str:
-        """Return the digest of a file."""
-        return sha256((self.path / name).read_bytes()).hexdigest()
-
-
-def first(*values: Any) -> Any:
-    """Return the first value that is present."""
-    return next((value for value in values if value is not None), None)
-
-
-def scalar(value: Any) -> Cell:
-    """Return what a column holds: a string, a number, a boolean as 0 or 1, nothing else."""
-    if isinstance(value, bool):
-        return int(value)
-    return value if isinstance(value, (str, int, float)) else None
 
 
 def source_files(run: GenuineRun) -> Iterator[Row]:
@@ -219,7 +143,7 @@ def execution_metrics(run: GenuineRun) -> Iterator[Row]:
         yield {"session_id": run.session_id, **row, "source_sha256": run.sha256("execution-metrics.json")}
 
 
-def _workflow(run: GenuineRun) -> tuple[dict[str, Any], dict[str, Any]]:
+def workflow_of(run: GenuineRun) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a run's workflow as it was configured and as it stands; both empty where it owns none."""
     whole = run.document("workflow-run.json") or {}
     status = run.document("workflow-status.json", "workflow-status/v1") or whole.get("status") or {}
@@ -228,7 +152,7 @@ def _workflow(run: GenuineRun) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def workflows(run: GenuineRun) -> Iterator[Row]:
     """Return the row of ``workflows``."""
-    snapshot, status = _workflow(run)
+    snapshot, status = workflow_of(run)
     if snapshot or status:
         yield {
             "workflow_id": first(snapshot.get("workflow_id"), status.get("workflow_id")),
@@ -242,7 +166,7 @@ def workflows(run: GenuineRun) -> Iterator[Row]:
 
 def workflow_nodes(run: GenuineRun) -> Iterator[Row]:
     """Return the rows of ``workflow_nodes``: the union of both files."""
-    snapshot, status = _workflow(run)
+    snapshot, status = workflow_of(run)
     plans = {node["node_id"]: node for node in snapshot.get("nodes", ())}
     stands = {node["node_id"]: node for node in status.get("nodes", ())}
     for node_id in plans.keys() | stands.keys():
@@ -266,7 +190,7 @@ def workflow_nodes(run: GenuineRun) -> Iterator[Row]:
 
 def workflow_edges(run: GenuineRun) -> Iterator[Row]:
     """Return the rows of ``workflow_edges``: from each dependency to what depends on it."""
-    snapshot, _ = _workflow(run)
+    snapshot, _ = workflow_of(run)
     for node in snapshot.get("nodes", ()):
         for dependency in node["dependencies"]:
             yield {
@@ -274,127 +198,6 @@ def workflow_edges(run: GenuineRun) -> Iterator[Row]:
                 "source_node_id": dependency,
                 "target_node_id": node["node_id"],
             }
-
-
-def run_row(run: GenuineRun, expected: Mapping[str, Any]) -> Row:
-    """Return the row of ``runs`` of a current run, without the fingerprint, which is no value of a file.
-
-    Args:
-        run: the run.
-        expected: what must be concluded about it.
-    """
-    sealed = bool(expected["evidence_complete"])
-    row: Row = {
-        "session_id": run.session_id,
-        "source_dir": f"{run.path.parent.name}/{run.session_id}",
-        "storage_class": run.storage_class,
-        "index_state": "current",
-        "index_error": None,
-        "evidence_complete": int(sealed),
-        "final_receipt_sha256": run.sha256("final-receipt.json") if sealed else None,
-        **_described(run),
-        **_outcomes(run),
-    }
-    ledger = run.document("ledger-row.json") or {}
-    row["attempt_classification"] = ledger.get("attempt_classification") or (_classified(row) if sealed else None)
-    return row
-
-
-def _described(run: GenuineRun) -> Row:
-    launch = run.document("launch-contract.json", "launch-contract/") or {}
-    status = _status(run)
-    provenance = run.document("run-provenance.json") or {}
-    result = run.document("process-result.json") or {}
-    session, plan, tree = (launch.get(part) or {} for part in ("session", "command_plan", "worktree"))
-    node = provenance.get("workflow") or {}
-    snapshot, standing = _workflow(run)
-    return {
-        "launch_schema": launch.get("schema"),
-        "ticket_id": first(launch.get("ticket"), status.get("ticket_id")),
-        "pack_id": first((launch.get("pack") or {}).get("id"), status.get("pack_id")),
-        "workflow_id": first(node.get("workflow_id"), snapshot.get("workflow_id"), standing.get("workflow_id")),
-        "workflow_node_id": node.get("node_id"),
-        "retry_of_run_id": first(session.get("retry_of"), provenance.get("retry_of_run_id")),
-        "agent_name": first(session.get("agent_name"), provenance.get("agent_name")),
-        "agent_class": first(session.get("agent_class"), provenance.get("agent_class")),
-        "tier": session.get("tier"),
-        "executor": first(plan.get("executor"), provenance.get("executor")),
-        "model": first(plan.get("model"), provenance.get("model")),
-        "interactive": scalar(plan.get("interactive")),
-        "workdir": first(tree.get("path"), provenance.get("worktree"), status.get("workdir")),
-        "source_revision": first(tree.get("source_revision"), provenance.get("source_revision")),
-        "branch": tree.get("branch"),
-        "dirty_at_launch": scalar(tree.get("dirty_at_launch")),
-        "created_at": first(session.get("created_at"), status.get("created_at")),
-        "started_at": provenance.get("started_at"),
-        "finished_at": first(provenance.get("finished_at"), status.get("updated_at")),
-        "durable_status": status.get("status"),
-        "disposition": status.get("disposition"),
-        "failure_category": status.get("failure_category"),
-        "exit_code": first(provenance.get("exit_code"), result.get("exit_code")),
-    }
-
-
-def _outcomes(run: GenuineRun) -> Row:
-    status = _status(run)
-    ledger = run.document("ledger-row.json") or {}
-    collected = run.document("collections/completion.json") or {}
-    verdict = first((run.document("scores/score-set.json") or {}).get("verdict"), ledger.get("evaluation_result"))
-    planned = "not_planned" if status.get("evaluation_path") is None else "not_verified"
-    judged = "verified" if verdict in ("pass", "fail", "invalid") else planned
-    eligible = ledger["acceptance_eligible"] if "acceptance_eligible" in ledger else status.get("acceptance_eligible")
-    return {
-        "executor_result": first(ledger.get("executor_result"), status.get("executor_result")),
-        "policy_result": first(ledger.get("policy_result"), status.get("policy_result")),
-        "completion_result": first(
-            ledger.get("completion_result"), collected.get("validation_status"), status.get("completion_result")
-        ),
-        "acceptance_eligible": scalar(eligible),
-        "score_verdict": verdict,
-        "evaluation_state": first(ledger.get("evaluation_state"), judged),
-    }
-
-
-def _classified(row: Row) -> str:
-    """Classify a sealed attempt by the first rule that holds."""
-    rules = (
-        (row["completion_result"] in ("missing", "invalid"), f"completion-{row['completion_result']}"),
-        (row["policy_result"] == "failed", "policy-failed"),
-        (
-            row["executor_result"] in ("failed", "interrupted", "killed", "lost"),
-            f"executor-{row['executor_result']}",
-        ),
-        (row["acceptance_eligible"] == 1, "acceptance-eligible"),
-        ("completed" in (row["executor_result"], row["durable_status"]), "completed-not-accepted"),
-    )
-    return next((word for holds, word in rules if holds), "terminal-unclassified")
-
-
-def _status(run: GenuineRun) -> dict[str, Any]:
-    return run.document("final-status.json") or run.document("status.json") or {}
-
-
-def evidence_repair(directory: Path) -> Row:
-    """Return the row of ``evidence_repairs`` of a repair that verifies."""
-    record = json.loads((directory / "evidence-repair.json").read_bytes())
-    source, adapter, canonical = record["source"], record["adapter"], record["canonical"]
-    return {
-        "repair_id": record["repair_id"],
-        "source_session_id": source["session_id"],
-        "source_final_receipt_sha256": source["final_receipt_sha256"],
-        "source_artifact_path": source["artifact_path"],
-        "source_artifact_sha256": source["artifact_sha256"],
-        "adapter_id": adapter["id"],
-        "adapter_version": adapter["version"],
-        "adapter_sha256": adapter["sha256"],
-        "canonical_sha256": canonical["sha256"],
-        "validation_result": canonical["validation_result"],
-        "source_mutation_verified": 1,
-        "repair_receipt_sha256": sha256((directory / "repair-receipt.json").read_bytes()).hexdigest(),
-        "repair_dir": f"evidence-repairs/{directory.name}",
-        "created_at": record["created_at"],
-        "actor": record["actor"],
-    }
 
 
 def _of(run: GenuineRun, contract: str) -> Iterable[Line]:

@@ -8,34 +8,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .evidence_builder import (
-    SEALED_WITH_CATALOG,
-    EvidenceRoot,
-    RunDirectory,
-    assignment_event,
+from .evidence_documents import (
     completion,
     completion_collection,
-    control_event,
-    encode,
     execution_metrics,
-    health_sample,
-    incident_event,
     ledger_row,
-    lifecycle_event,
     lifecycle_receipt,
     metrics_stage,
-    moment,
-    permission_event,
     process_result,
-    remediation_event,
     run_provenance,
-    session_message,
     session_status,
+)
+from .evidence_files import EvidenceRoot, RunDirectory, encode, moment
+from .evidence_journals import (
+    assignment_event,
+    control_event,
+    health_sample,
+    incident_event,
+    lifecycle_event,
+    permission_event,
+    remediation_event,
+    session_message,
     steering_delivery,
     terminal_event,
-    write_live_run,
-    write_sealed_run,
 )
+from .evidence_runs import SEALED_WITH_CATALOG, write_live_run, write_sealed_run
 
 MARK = "SECRET"
 

@@ -13,16 +13,10 @@ import pytest
 from agent_workflow import index_store
 
 from .conftest import CopyOfCorpus
-from .evidence_builder import (
-    EvidenceRoot,
-    RunDirectory,
-    completion,
-    completion_collection,
-    lifecycle_receipt,
-    session_status,
-    write_sealed_run,
-)
-from .expected_rows import GenuineRun
+from .evidence_documents import completion, completion_collection, lifecycle_receipt, session_status
+from .evidence_files import EvidenceRoot, RunDirectory
+from .evidence_runs import write_sealed_run
+from .genuine_run import GenuineRun
 
 Document = dict[str, Any]
 

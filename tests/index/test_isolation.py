@@ -9,8 +9,12 @@ from agent_workflow import index_store
 
 from .conftest import CopyOfCorpus
 from .damaged_run import Story, tell
-from .evidence_builder import EvidenceRoot, RunDirectory, write_host
-from .faults import CONTRACT_FAULTS, PLACE_FAULTS, RECORD_FAULTS, SEAL_FAULTS, Fault
+from .evidence_files import EvidenceRoot, RunDirectory
+from .evidence_runs import write_host
+from .fault import Fault
+from .place_faults import PLACE_FAULTS
+from .record_faults import CONTRACT_FAULTS, RECORD_FAULTS
+from .seal_faults import SEAL_FAULTS
 
 LIVE_FAULTS = (*RECORD_FAULTS, *CONTRACT_FAULTS, *PLACE_FAULTS)
 ALL_FAULTS = (*LIVE_FAULTS, *SEAL_FAULTS)

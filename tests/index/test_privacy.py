@@ -11,7 +11,10 @@ import pytest
 
 from agent_workflow import index_store
 
-from .evidence_builder import EvidenceRoot, completion, incident_event, write_live_run
+from .evidence_documents import completion
+from .evidence_files import EvidenceRoot
+from .evidence_journals import incident_event
+from .evidence_runs import write_live_run
 from .index_reading import row_of, rows_of
 from .planted_text import Planted, invalid_lines, plant_host
 

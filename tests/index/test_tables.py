@@ -9,27 +9,23 @@ import pytest
 
 from agent_workflow import index_store
 
-from . import expected_rows, expected_views
-from .evidence_builder import (
-    SEALED_ALWAYS,
-    EvidenceRoot,
-    RunDirectory,
+from . import expected_rows, expected_runs, expected_views
+from .evidence_documents import (
     completion_collection,
-    incident_event,
     launch_contract,
     ledger_row,
     metrics_stage,
-    moment,
-    permission_event,
     process_result,
     run_provenance,
     session_status,
     source_baseline,
     workflow_snapshot,
     workflow_status,
-    write_sealed_run,
 )
-from .expected_rows import GenuineRun
+from .evidence_files import EvidenceRoot, RunDirectory, moment
+from .evidence_journals import incident_event, permission_event
+from .evidence_runs import SEALED_ALWAYS, write_sealed_run
+from .genuine_run import GenuineRun
 from .index_reading import Row, row_of, rows_of
 
 SOURCES_OF_A_ROW = (
@@ -119,7 +115,7 @@ def test_each_column_of_runs_comes_from_the_first_of_its_sources_that_is_present
     rows = {row["session_id"]: _described(row) for row in rows_of(root.database, "runs")}
     assert len(rows) == 2 ** len(SOURCES_OF_A_ROW)
     assert rows == {
-        path.name: expected_rows.run_row(GenuineRun(path), {"evidence_complete": 0})
+        path.name: expected_runs.run_row(GenuineRun(path), {"evidence_complete": 0})
         for path in (root.path / "runs").iterdir()
     }
 
@@ -156,7 +152,7 @@ def test_a_sealed_attempt_without_a_ledger_row_is_classified_by_the_first_rule_t
     assert report.errors == ()
     rows = {row["session_id"]: _described(row) for row in rows_of(root.database, "runs")}
     assert rows == {
-        path.name: expected_rows.run_row(GenuineRun(path), {"evidence_complete": 1})
+        path.name: expected_runs.run_row(GenuineRun(path), {"evidence_complete": 1})
         for path in (root.path / "runs").iterdir()
     }
     assert len({row["attempt_classification"] for row in rows.values()}) == 10

@@ -50,6 +50,16 @@ def test_every_session_of_it_opens_on_every_phase(genuine: str, look: Looker) ->
             expect(page.get_by_role("complementary", name="Phase")).to_be_visible()
 
 
+def test_what_another_supervisor_saw_and_did_is_shown(genuine: str, look: Looker) -> None:
+    """Incidents, the permission that was waited for, the remediation, and samples of health."""
+    page = look.open(f"{genuine}#/fleet/run/supervisor-stall")
+    expect(page.locator("details", has_text="Incidents")).to_contain_text("process alive no progress")
+    expect(page.locator("details", has_text="What the supervisor did")).to_contain_text("request progress probe")
+    expect(page.locator("details", has_text="Health")).to_contain_text("6 samples")
+    page.goto(f"{genuine}#/fleet/run/supervisor-permission")
+    expect(page.locator("details", has_text="Permissions")).to_contain_text("executor_interaction")
+
+
 def test_every_run_of_the_genuine_evidence_opens(genuine: str, look: Looker) -> None:
     """Sealed, failed, tampered, retired and unsafe runs: each has its page, and none breaks it."""
     page = look.open(f"{genuine}#/fleet?since=3650d")

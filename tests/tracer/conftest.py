@@ -9,15 +9,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from published import check_every_seal
 from tracer_lab import PI_CLI, PI_CONFIG, ModelServer, Project, processes_below
 
 
 @pytest.fixture(scope="session", autouse=True)
-def hang_up_is_not_ignored() -> Iterator[None]:
-    """Let what is started take SIGHUP, though the tests may run under nohup, which would be inherited."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def signals_are_not_ignored() -> Iterator[None]:
+    """Let what is started take SIGINT and SIGHUP; in the background or under nohup it would not, by inheritance."""
+    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def evidence_stays_out_of_the_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let no workflow that a test starts publish to the state root of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENT_WORKFLOW_STATE_ROOT", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture
@@ -27,6 +39,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     root.mkdir()
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     environment = {key: value for key, value in os.environ.items() if key not in ("SSSF_DB", "AGENT_WORKFLOW_TRACE")}
+    environment["AGENT_WORKFLOW_STATE_ROOT"] = str(tmp_path / "state")
     home = tmp_path / "home"
     home.mkdir()
     environment |= {
@@ -46,6 +59,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         os.kill(pid, signal.SIGKILL)
 
     assert {} == leftovers
+    if not made.is_tampered_with:
+        check_every_seal(made.state_root)
 
 
 @pytest.fixture(scope="session")

@@ -106,7 +106,10 @@ def test_process_that_ignores_sigterm(project: Project) -> None:
 
     assert "alive" in [row["outcome"] for row in json.loads(first.out)["processes"]]
     assert "running" == json.loads(first.out)["status"]
-    assert {"killed", "ended"} >= {row["outcome"] for row in json.loads(second.out)["processes"]}
+    forced = {row["outcome"] for row in json.loads(second.out)["processes"]}
+    assert "killed" in forced
+    assert not forced & {"alive", "not permitted", "signalled"}  # what ends while the others are killed is gone
+    assert {} == processes_below(project.root)
     assert "fail" == project.session("run1")["status"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from published import document, stages
 from tracer_lab import ENVELOPE, TABLES, ModelServer, Project, Turn, processes_below
 
 from agent_workflow.trace_schema import PAYLOADS
@@ -28,6 +29,7 @@ def build(project: Project, model: ModelServer, turns: list[Turn], retries: int 
     done = project.run(BUILD.format(retries=retries), "run1")
     assert code == done.code, done.err
     check_reconciles(project, "run1")
+    check_published(project)
     check_rebuilds(project)
     return dict(project.events("run1", "agent_end")[-1]["payload"])
 
@@ -48,6 +50,17 @@ def check_reconciles(project: Project, adw_id: str) -> None:
     assert raw["tokens"] == sum(end["tokens"] for end in ends) == session["total_tokens"]
     assert float(raw["cost"]) == pytest.approx(session["total_cost"], abs=1e-12)
     assert raw["turn_tokens"] == sum(end["usage"]["total_tokens"] for end in ends)
+
+
+def check_published(project: Project) -> None:
+    """The published run has the trace's totals, in the contract's own counting, and names the agent that worked."""
+    total = stages(project.published("run1"))["total"]
+    session = project.session("run1")
+    assert session["total_tokens"] == total["provider_total_tokens"] == total["input_tokens"] + total["output_tokens"]
+    assert session["total_cost"] == pytest.approx(total["provider_billed_cost"], abs=1e-12)
+    provenance = document(project.published("run1"), "run-provenance.json")
+    (agent,) = project.rows("agent_sessions", "run1")
+    assert ("pi", agent["model"]) == (provenance["executor"], provenance["model"])
 
 
 def raw_spend(project: Project, adw_id: str) -> dict[str, Any]:

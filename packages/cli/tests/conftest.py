@@ -4,18 +4,21 @@ import fcntl
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from agent_workflow.cli._demo import _write_runs
-from agent_workflow.cli._demo_runs import sample_runs
+sys.path.insert(0, str(Path(__file__).parent / "lab"))
+
+from sample_runs import sample_runs, write_runs
 
 PROGRAM = str(Path(sys.executable).with_name("agent-workflow"))
 BEGIN = datetime(2026, 3, 1, 14, 0, tzinfo=UTC)
@@ -113,10 +116,21 @@ def _read_all(descriptor: int) -> bytes:
     return b"".join(parts)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def signals_are_not_ignored() -> Iterator[None]:
+    """Let what is started take SIGINT and SIGHUP; in the background or under nohup it would not, by inheritance."""
+    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A state root with the four runs of the demo, not indexed yet."""
-    _write_runs(tmp_path / "state", sample_runs(BEGIN))
+    """A state root with the four invented runs, not indexed yet."""
+    write_runs(tmp_path / "state", sample_runs(BEGIN))
     return tmp_path / "state"
 
 
@@ -128,6 +142,6 @@ def cli(tmp_path: Path) -> CommandLine:
 
 @pytest.fixture
 def indexed(root: Path, cli: CommandLine) -> Path:
-    """A state root with the four runs of the demo and their index."""
+    """A state root with the four invented runs and their index."""
     assert cli.run("index", "sync", "--state-root", str(root)).code == 0
     return root

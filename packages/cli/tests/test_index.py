@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from sample_runs import ARCHIVED, DONE, FAILED
 
-from agent_workflow.cli._demo_runs import ARCHIVED, DONE, FAILED
 from agent_workflow.evidence_schemas import IndexStatus, IndexSyncReport, IndexVerification
 
 if TYPE_CHECKING:

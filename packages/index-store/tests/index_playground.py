@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import apsw
+from traced_runs import traced_launch
 
 from agent_workflow import index_store
 
@@ -235,6 +236,18 @@ class Playground:
         """Hold them no longer."""
         if run := self.run(session_id):
             (run / "workflow-snapshot.json").unlink(missing_ok=True)
+
+    def record_workflow(self, session_id: str) -> None:
+        """Become a recorded workflow, whose trace lies elsewhere each time."""
+        if run := self.run(session_id):
+            self.records += 1
+            launch = traced_launch(session_id, database=f"/srv/{self.records}.db")
+            self._put(run / "launch-contract.json", _json(launch))
+
+    def forget_workflow(self, session_id: str) -> None:
+        """Be one no longer."""
+        if run := self.run(session_id):
+            (run / "launch-contract.json").unlink(missing_ok=True)
 
     def stray(self, session_id: str) -> None:
         """Leave a file beside the runs."""

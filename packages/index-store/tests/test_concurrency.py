@@ -8,7 +8,8 @@ import apsw
 import pytest
 from index_playground import dump
 from mortal_process import DONE, Call, MortalProcess, mortal_processes
-from sample_state import StateRoot, lifecycle
+from sample_records import lifecycle
+from sample_state import StateRoot
 
 from agent_workflow import index_store
 from agent_workflow.index_store import database

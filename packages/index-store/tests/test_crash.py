@@ -11,7 +11,8 @@ import apsw
 import pytest
 from index_playground import Rows, dump
 from mortal_process import DONE, KILLED, MortalProcess, Outcome, mortal_processes
-from sample_state import StateRoot, incident, lifecycle, write_rich_run
+from sample_records import incident, lifecycle
+from sample_state import StateRoot, write_rich_run
 
 from agent_workflow import index_store
 

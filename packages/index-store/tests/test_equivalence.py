@@ -37,6 +37,9 @@ STEPS = (
     "touch_sealed",
     "own_workflow",
     "leave_workflow",
+    "record_workflow",
+    "record_workflow",
+    "forget_workflow",
     "stray",
 )
 

@@ -13,7 +13,6 @@ from agent_workflow import index_store
 from agent_workflow.visualizer import _fleet_models
 from agent_workflow.visualizer._fleet import thinned
 from agent_workflow.visualizer._fleet_routes import KINDS
-from agent_workflow.visualizer._fleet_sums import by_group, sum_spend
 
 
 def document(path: Path, content: dict[str, Any]) -> None:
@@ -117,17 +116,6 @@ def test_what_is_open_waits_for_attention(fleet: TestClient) -> None:
     assert [] == body["permissions"]
 
 
-def test_a_run_whose_trace_is_served_is_linked_where_its_folder_agrees(state_root: Path, tmp_path: Path) -> None:
-    """Equal ids alone are no proof: the database must lie in the run's working directory."""
-    trace = Trace(tmp_path / "elsewhere" / "sssf.db")
-    trace.session("run-1")
-    trace.close()
-    client = client_of([trace.path], tmp_path)
-
-    assert [None, None] == [row["trace"] for row in client.get("/api/fleet/runs").json()["rows"]]
-    assert {"state": "indexed", "session_id": "run-1"} == client.get("/api/sessions/run-1/evidence").json()
-
-
 def test_a_changed_source_makes_the_index_stale_and_verify_tells(fleet: TestClient, state_root: Path) -> None:
     """Both only read."""
     path = state_root / "runs/run-1/status.json"
@@ -169,46 +157,6 @@ def test_a_database_that_is_no_index_is_503(state_root: Path, tmp_path: Path) ->
 
     assert 503 == broken.status_code
     assert 200 == client.get("/api/fleet/runs?limit=8").status_code
-
-
-def metrics(session: str, stage: str, **cells: Any) -> dict[str, Any]:
-    """Make one row of metrics."""
-    row = dict.fromkeys(("executor", "model", "currency", "input_tokens", "output_tokens", "provider_billed_cost"))
-    row |= {"local_estimated_cost": None, "run_at": "2026-07-01T00:00:00+00:00"}
-    return row | {"session_id": session, "stage": stage} | cells
-
-
-def test_billed_and_estimated_money_are_never_added_up() -> None:
-    """Nor are currencies; a stage that is part of the total counts once."""
-    rows = sum_spend(
-        [
-            metrics("a", "total", provider_billed_cost=0.1, currency="USD", input_tokens=5),
-            metrics("a", "build", provider_billed_cost=0.1, currency="USD", input_tokens=5),
-            metrics("b", "total", provider_billed_cost=0.2, currency="USD"),
-            metrics("c", "total", local_estimated_cost=0.4, currency="USD"),
-            metrics("d", "total", provider_billed_cost=0.8, currency="EUR"),
-            metrics("e", "total"),
-        ]
-    )
-
-    found = {row["currency"]: row for row in rows}
-    assert (0.3, 2) == (found["USD"]["provider_billed_cost"], found["USD"]["provider_billed_sample_count"])
-    assert (0.4, 1) == (found["USD"]["local_estimated_cost"], found["USD"]["local_estimated_sample_count"])
-    assert (3, 5) == (found["USD"]["run_count"], found["USD"]["input_tokens"])
-    assert 0.8 == found["EUR"]["provider_billed_cost"]
-    assert (None, 0) == (found[None]["provider_billed_cost"], found[None]["provider_billed_sample_count"])
-
-
-def test_a_rate_counts_only_what_has_ended() -> None:
-    """Without an ended run there is no rate, which is not zero."""
-    run = {"executor": "pi", "model": "m", "started_at": None, "finished_at": None, "acceptance_eligible": None}
-
-    some = by_group([run | {"durable_status": status} for status in ("completed", "failed", "running", None)])[0]
-    none = by_group([run | {"durable_status": "running"}])[0]
-
-    assert (0.5, 2, 4) == (some["success_rate"], some["ended_count"], some["run_count"])
-    assert none["success_rate"] is None
-    assert none["median_seconds"] is None
 
 
 @pytest.mark.parametrize(("count", "most"), [(0, 5), (3, 5), (5, 5), (6, 5), (10_000, 500), (10, 2)])

@@ -130,10 +130,17 @@ def chunks(number: int, turn: Turn) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class Project:
-    """A repository with a configuration, in which workflows are run."""
+    """A repository with a configuration, in which workflows are run.
+
+    Attributes:
+        root: its folder.
+        environment: of every workflow.
+        is_tampered_with: a test has damaged what was published, on purpose.
+    """
 
     root: Path
     environment: dict[str, str]
+    is_tampered_with: bool = False
 
     @property
     def db(self) -> Path:
@@ -144,6 +151,15 @@ class Project:
     def data_dir(self) -> Path:
         """Where the sessions are."""
         return self.root / "adws/adw_data"
+
+    @property
+    def state_root(self) -> Path:
+        """Where its runs are published."""
+        return Path(self.environment["AGENT_WORKFLOW_STATE_ROOT"])
+
+    def published(self, session_id: str) -> Path:
+        """Return a published run's directory."""
+        return self.state_root / "runs" / session_id
 
     def files(self, adw_id: str) -> Path:
         """Return a session's directory."""

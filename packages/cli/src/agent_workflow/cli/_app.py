@@ -43,6 +43,7 @@ class _Mount(NamedTuple):
 _MOUNTS = {
     "index": _Mount("agent_workflow.cli._index", "index_app"),
     "trace": _Mount("agent_workflow.cli._trace", "trace_app"),
+    "supervisor": _Mount("agent_workflow.cli._supervisor", "supervisor_app"),
     "ui": _Mount("agent_workflow.cli._ui", "ui_command"),
     "init": _Mount("agent_workflow.cli._init", "init_command"),
     "demo": _Mount("agent_workflow.cli._demo", "demo"),

@@ -1,4 +1,4 @@
-"""``agent-workflow demo``: the whole chain on invented runs, in a scratch folder, without a key or a network."""
+"""``agent-workflow demo``: the whole chain on three recorded runs, in a scratch folder, without a key or a network."""
 
 import contextlib
 import io
@@ -6,15 +6,13 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from agent_workflow.cli import _demo_project as project
 from agent_workflow.cli._call import AsJson, Call
-from agent_workflow.cli._demo_runs import ARCHIVED, DONE, FAILED, RUNNING, SAMPLES, Files, next_sample, sample_runs
 from agent_workflow.cli._failure import EXIT_NOT_GOOD, EXIT_WRONG_CALL, CommandFailed, Failure
 from agent_workflow.cli._output import Palette, flush_stdout, say, show_document, terminal_width, wrapped
 
@@ -26,22 +24,23 @@ def demo(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the whole chain on four invented runs in a scratch folder; nothing of yours is touched."""
+    """Record three runs in a scratch folder, supervise them, and ask about them; nothing of yours is touched."""
     call = Call.of(context, as_json, None)
     if call.named_root is not None:
         message = "demo makes a state root of its own"
         raise CommandFailed(
             Failure("usage_error", message, hint="name its folder with --dir", exit_code=EXIT_WRONG_CALL)
         )
-    root = _scratch_folder(folder) / "state"
-    begin = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
-    _write_runs(root, sample_runs(begin))
-    os.environ["AGENT_WORKFLOW_STATE_ROOT"] = str(root)  # so that the commands can be shown as they are typed
+    scratch = _scratch_folder(folder)
+    repository, root = scratch / "repository", scratch / "state"
+    repository.mkdir()
+    os.chdir(repository)  # so that the commands can be shown as they are typed
+    os.environ["AGENT_WORKFLOW_STATE_ROOT"] = str(root)
     teller = _Teller(as_json=call.as_json)
-    _tell_story(teller, root, begin)
+    _tell_story(teller, repository, root)
     if call.as_json:
-        document = {"schema": "agent-workflow/demo/v1", "state_root": str(root), "good": teller.good}
-        show_document({**document, "steps": teller.steps})
+        document = {"schema": "agent-workflow/demo/v1", "state_root": str(root), "repository": str(repository)}
+        show_document({**document, "good": teller.good, "steps": teller.steps})
     if not teller.good:
         raise typer.Exit(EXIT_NOT_GOOD)
 
@@ -59,26 +58,13 @@ def _scratch_folder(named: str | None) -> Path:
     return folder
 
 
-def _write_runs(root: Path, runs: Mapping[str, Files]) -> None:
-    root.mkdir(mode=0o700)
-    for run, files in runs.items():
-        for path, content in files.items():
-            target = root / run / path
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target.write_bytes(content)
-            is_receipt = "receipt" in path
-            target.chmod(0o400 if is_receipt else 0o600)  # a seal is read-only
-    for directory in (root / "runs", root / "archive"):
-        directory.chmod(0o700)
-
-
 class _Teller:
     """Runs the commands of the story and tells it, or gathers their answers for one document."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.good = True
         self.steps: list[dict[str, object]] = []
-        self._as_json = as_json
+        self.is_quiet = as_json
         self._palette = Palette()
         self._number = 0
         self._follows_a_command = False
@@ -91,7 +77,7 @@ class _Teller:
 
     def say(self, *lines: str) -> None:
         """Tell something, unless a document is wanted."""
-        if not self._as_json:
+        if not self.is_quiet:
             say(*lines)
 
     def command(self, words: str, *, expected: int = 0) -> None:
@@ -99,7 +85,7 @@ class _Teller:
         from agent_workflow.cli._app import run
 
         self._show(f"agent-workflow {words}")
-        if self._as_json:
+        if self.is_quiet:
             with contextlib.redirect_stdout(io.StringIO()) as answer:
                 code = run([*shlex.split(words), "--json"])
             self.steps.append(
@@ -111,73 +97,99 @@ class _Teller:
         self.good = self.good and code == expected
 
     def shell(self, words: str) -> None:
-        """Show what is done to a file, as one would type it."""
+        """Show what is done outside of our command, as one would type it."""
         self._show(words)
+        flush_stdout()
+
+    def workflow(self, repository: Path, session: str, *, expected: int) -> None:
+        """Record a run of the example workflow; a different exit code makes the demo bad."""
+        self.shell(f"python3 {project.WORKFLOW} {shlex.quote(project.REQUEST)} {session} 2>&1 | tail -3")
+        code = project.play(repository, session, quiet=self.is_quiet)
+        self.good = self.good and code == expected
 
     def _show(self, words: str) -> None:
         self.say(*([""] if self._follows_a_command else []), self._palette.paint(f"$ {words}", "bold"))
         self._follows_a_command = True
 
 
-def _tell_story(teller: _Teller, root: Path, begin: datetime) -> None:
-    journal = root / "runs" / RUNNING / "run-health-samples.jsonl"
-    teller.say(*_opening(root))
-    teller.chapter("Make the index from the files. It can be deleted at any time; this makes it again.")
+def _tell_story(teller: _Teller, repository: Path, root: Path) -> None:
+    teller.say(*_opening(repository, root))
+    _record(teller, repository)
+    _supervise(teller)
+    _ask(teller)
+    _forge_and_mend(teller, root)
+    teller.say("", *_ending(repository, root))
+
+
+def _record(teller: _Teller, repository: Path) -> None:
+    teller.chapter("Make a repository ready to record. The agents of the example play scripts: no key, no network.")
+    teller.command("init")
+    project.add_builders(repository)
+    teller.chapter("Record a run: a plan, a build that its gate sends back once, a check.")
+    teller.workflow(repository, project.GOOD, expected=0)
+    teller.command(f"trace phases {project.GOOD}")
+    teller.chapter("Record one whose builder claims a file that it never wrote. The gate does not believe it.")
+    teller.shell(f"cp {project.UNTRUE_BUILDER} {project.PLAYED}")
+    project.take_builder(repository, project.UNTRUE_BUILDER)
+    teller.workflow(repository, project.UNTRUE, expected=1)
+    teller.chapter("Record one whose agent hangs in a command, and whose workflow is killed. Nobody is left to say so.")
+    teller.shell(f"cp {project.HUNG_BUILDER} {project.PLAYED}")
+    project.take_builder(repository, project.HUNG_BUILDER)
+    teller.shell(f"python3 {project.WORKFLOW} {shlex.quote(project.REQUEST)} {project.HUNG} & sleep 3; kill -9 $!")
+    project.play_and_kill(repository, project.HUNG)
+
+
+def _supervise(teller: _Teller) -> None:
+    teller.chapter("Look over every live run of the host. One is lost: an incident is opened, and the run is closed.")
+    teller.command("supervisor once --no-sync-index")
+
+
+def _ask(teller: _Teller) -> None:
+    teller.chapter("Each run has published itself. Make the index from the files; it can be deleted at any time.")
     teller.command("index rebuild")
-    teller.chapter("What ran on this host, and what needs me?")
+    teller.chapter("What ran on this host, how did it end, and why?")
     teller.command("index query runs")
-    teller.command("index query incidents --state open")
-    teller.command("index query permissions --state pending")
-    teller.chapter("What did it cost? Unknown stays unknown: -, not 0.")
-    teller.command("index query performance")
-    teller.chapter(f"{RUNNING} goes on. Of its journal of {SAMPLES:,} samples, a sync parses the new one.")
-    with journal.open("ab") as file:
-        file.write(next_sample(begin))
-    teller.shell(f'echo \'{{"schema": "agent-workflow/run-health-sample/v1", …}}\' >> {_short(root, journal)}')
+    teller.command("index query incidents")
+    teller.command("index query remediations")
+    teller.chapter("How long did it take, and what did it cost? Unknown stays unknown: -, not 0.")
+    teller.command("index query metrics")
+
+
+def _forge_and_mend(teller: _Teller, root: Path) -> None:
+    metrics = root / "runs" / project.GOOD / "execution-metrics.json"
+    teller.chapter("Can this evidence be trusted? One digit of a sealed file is changed: its run is set aside by name.")
+    teller.shell(f"(the first digit of output_tokens in {_short(root, metrics)} is changed)")
+    sealed = project.forge(metrics)
     teller.command("index sync")
-    teller.chapter("Can this evidence be trusted? Every file is hashed again; then one sealed run is judged.")
+    teller.chapter("The digit is put back, and so is the run.")
+    project.mend(metrics, sealed)
+    teller.command("index sync")
     teller.command("index verify --full")
-    teller.command(f"index verify --review {DONE}")
-    _damage_and_mend(teller, root)
-    teller.say("", *_ending(root))
-
-
-def _damage_and_mend(teller: _Teller, root: Path) -> None:
-    events = root / "runs" / FAILED / "events.jsonl"
-    whole = events.read_bytes()
-    first, _, rest = whole.partition(b"\n")
-    teller.chapter("A file is damaged: the fault is named by file and line, and the other runs stay.")
-    teller.shell(f"sed -i '2s/.*/oops/' {_short(root, events)}")
-    events.write_bytes(first + b"\noops\n" + rest.partition(b"\n")[2])
-    teller.command("index sync")
-    teller.command("index query runs")
-    teller.chapter("The file is mended, and the next sync puts the run back.")
-    events.write_bytes(whole)
-    teller.command("index sync")
 
 
 def _short(root: Path, path: Path) -> str:
     return f"$AGENT_WORKFLOW_STATE_ROOT/{path.relative_to(root)}"
 
 
-def _opening(root: Path) -> list[str]:
-    text = (
-        f"A state root with four invented runs: {DONE} (completed, sealed and reviewed), {RUNNING} (still running), "
-        f"{FAILED} (failed) and {ARCHIVED} (archived). Nothing of yours is touched. To type along:"
-    )
-    return [*wrapped(text, min(terminal_width(), 100)), f"  export AGENT_WORKFLOW_STATE_ROOT={shlex.quote(str(root))}"]
+def _opening(repository: Path, root: Path) -> list[str]:
+    text = "A scratch repository and a state root of its own; nothing of yours is touched. To type along:"
+    return [
+        *wrapped(text, min(terminal_width(), 100)),
+        f"  cd {shlex.quote(str(repository))}",
+        f"  export AGENT_WORKFLOW_STATE_ROOT={shlex.quote(str(root))}",
+    ]
 
 
-def _ending(root: Path) -> list[str]:
+def _ending(repository: Path, root: Path) -> list[str]:
     return [
         "Look around:",
-        f"  export AGENT_WORKFLOW_STATE_ROOT={shlex.quote(str(root))}",
-        "  agent-workflow index status",
-        f"  agent-workflow index query events --session {RUNNING} --limit 5",
+        f"  cd {shlex.quote(str(repository))}; export AGENT_WORKFLOW_STATE_ROOT={shlex.quote(str(root))}",
+        "  agent-workflow ui                          # the same in the browser",
+        f"  agent-workflow trace events {project.UNTRUE}",
+        f"  agent-workflow index query events --session {project.HUNG}",
         "  agent-workflow index query runs --json | python3 -m json.tool",
-        f"  ls {shlex.quote(str(root / 'runs' / DONE))}",
-        "Your own runs, once there are some:",
+        "Your own repositories: agent-workflow init, in each of them. Your own runs, once there are some:",
         "  unset AGENT_WORKFLOW_STATE_ROOT; agent-workflow index sync",
         "Throw the sample away:",
-        f"  rm -r {shlex.quote(str(root.parent))}",
+        f"  rm -rf {shlex.quote(str(root.parent))}",
     ]

@@ -1,6 +1,8 @@
 """``agent-workflow index``: the evidence index of the whole host."""
 
-from typing import Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, NamedTuple, Protocol
 
 import typer
 
@@ -48,16 +50,8 @@ def sync(
     state_root: StateRoot = None,
 ) -> None:
     """Bring the index in line with the evidence; what did not change costs nothing."""
-    call = Call.of(context, as_json, state_root)
-    with RunProgress("looked at") as progress:
-        report = index_store.sync(
-            call.state_root,
-            session_id=run,
-            active_only=active_only,
-            progress=progress,
-            on_wait=progress.waits_for,
-        )
-    _report(report, "synced", call, strict=strict)
+    scope = _Scope(run, active_only)
+    _write(index_store.sync, scope, ("looked at", "synced"), Call.of(context, as_json, state_root), strict=strict)
 
 
 @index_app.command()
@@ -70,16 +64,38 @@ def rebuild(
     state_root: StateRoot = None,
 ) -> None:
     """Make the index from nothing; until it is done, readers see the old one."""
-    call = Call.of(context, as_json, state_root)
-    with RunProgress("indexed") as progress:
-        report = index_store.rebuild(
+    scope = _Scope(run, active_only)
+    _write(index_store.rebuild, scope, ("indexed", "rebuilt"), Call.of(context, as_json, state_root), strict=strict)
+
+
+class _Scope(NamedTuple):
+    run: str | None
+    active_only: bool
+
+
+class _Writer(Protocol):
+    def __call__(
+        self,
+        state_root: Path,
+        *,
+        session_id: str | None,
+        active_only: bool,
+        progress: Callable[[int, int], None],
+        on_wait: Callable[[str], None],
+    ) -> "index_store.SyncReport": ...
+
+
+def _write(writer: _Writer, scope: _Scope, words: tuple[str, str], call: Call, *, strict: bool) -> None:
+    """Let one of the two writers write, and report; the words are for a run on the way and for the whole at the end."""
+    with RunProgress(words[0]) as progress:
+        report = writer(
             call.state_root,
-            session_id=run,
-            active_only=active_only,
+            session_id=scope.run,
+            active_only=scope.active_only,
             progress=progress,
             on_wait=progress.waits_for,
         )
-    _report(report, "rebuilt", call, strict=strict)
+    _report(report, words[1], call, strict=strict)
 
 
 def _report(report: "index_store.SyncReport", verb: str, call: Call, *, strict: bool) -> None:

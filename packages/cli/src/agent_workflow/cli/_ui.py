@@ -1,18 +1,24 @@
 """``agent-workflow ui``: the web page over traces and the evidence index."""
 
+import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
+from agent_workflow import index_store
 from agent_workflow.cli._call import Call, StateRoot
 
 
 def ui_command(
     context: typer.Context,
     db: Annotated[
-        list[Path] | None, typer.Option("--db", help="Trace database; may be repeated. The repository's by default.")
+        list[Path] | None,
+        typer.Option(
+            "--db", help="Trace database; may be repeated. The repository's and all that runs name by default."
+        ),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="To listen on; 0 for any free one.")] = 4600,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
@@ -25,8 +31,8 @@ def ui_command(
         from agent_workflow.visualizer import CannotServe, ServeOptions, serve
     except ModuleNotFoundError as error:
         _fail(f"the page is not installed ({error.name} is missing); pip install 'agent-workflow-cli[ui]'")
-    databases = tuple(db) if db else _found_here()
     call = Call.of(context, False, state_root)
+    databases = tuple(db) if db else _found(call.state_root)
     options = ServeOptions(databases, port, host, token, call.state_root, open_browser)
     try:
         serve(options, _note)
@@ -36,21 +42,55 @@ def ui_command(
         _note("stopped")
 
 
-def _found_here() -> tuple[Path, ...]:
-    """Find the repository's trace; without one, the page waits for it where a first run would make it."""
+def _found(state_root: Path) -> tuple[Path, ...]:
+    """Find the repository's trace, and those of all runs of the index.
+
+    In a repository without one, and where there is no other, the page waits for it where a first run would make it.
+    """
     from agent_workflow.tracer import NoTrace, TracerError, locate_database
 
+    recorded = _named_by_evidence(state_root)
     try:
-        return (locate_database(),)
+        return _distinct((locate_database(), *recorded))
     except NoTrace as error:
-        _note(f"{error}; the page shows the index alone, and {_USUAL} when it is there")
-        return (Path.cwd() / _USUAL,)
+        if recorded and not (Path.cwd() / ".git").exists():
+            return _distinct(recorded)
+        shown = "the traces of other repositories" if recorded else "the index alone"
+        _note(f"{error}; the page shows {shown}, and {_USUAL} when it is there")
+        return _distinct((Path.cwd() / _USUAL, *recorded))
     except TracerError as error:
         where = f"{error.path}: " if error.path else ""
         _fail(f"{where}{error}" + (f"; {error.hint}" if error.hint else ""))
 
 
 _USUAL = "adws/adw_data/sssf.db"
+_MOST_RECORDED = 64
+"""Databases of other repositories that are served, those of the newest runs; each costs the page a few connections."""
+
+
+def _named_by_evidence(state_root: Path) -> tuple[Path, ...]:
+    """Return the trace databases that runs of the index name and that are there; an index is not needed."""
+    try:
+        with index_store.open_index(state_root) as index:
+            named = index.trace_databases(index_store.MAXIMUM_LIMIT)
+    except index_store.MissingDatabase:
+        return ()
+    except index_store.IndexStoreError as error:
+        _note(f"the index cannot be asked for traces: {error}" + (f"; {error.hint}" if error.hint else ""))
+        return ()
+    # Of `os.path`, because a path that may not be looked at, or is none, is simply not there.
+    found = _distinct(Path(name) for name in named if os.path.isfile(name))  # noqa: PTH113
+    if len(found) > _MOST_RECORDED:
+        _note(f"{len(found)} repositories have traces; the page shows the newest {_MOST_RECORDED}, others with --db")
+    return found[:_MOST_RECORDED]
+
+
+def _distinct(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Leave out a path that leads to the same file as one before."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        found.setdefault(os.path.realpath(path), path)
+    return tuple(found.values())
 
 
 def _note(text: str) -> None:

@@ -19,7 +19,7 @@ FileKind = Literal["json", "jsonl"]
 
 ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}", re.ASCII)
 RECEIPT_NAME = "final-receipt.json"
-PROJECTION_REVISION = 1
+PROJECTION_REVISION = 2
 """Part of every fingerprint: raise it whenever the same files must give other rows, so that every run is read again."""
 
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -16,12 +16,17 @@ from agent_workflow.evidence_schemas import (
     RunProvenance,
     ScoreSet,
     SessionStatus,
+    TracedLaunchContract,
     WorkflowRun,
     WorkflowSnapshot,
     WorkflowStatus,
 )
 
 R = TypeVar("R", bound=Record)
+
+PlannedLaunch = LaunchContractV1 | LaunchContractV2
+"""Launch contracts of one agent's run: they plan its command."""
+LaunchContract = PlannedLaunch | TracedLaunchContract
 
 LAUNCH = "launch-contract.json"
 FINAL_STATUS = "final-status.json"
@@ -61,7 +66,8 @@ PROJECTED_DOCUMENTS = frozenset(
 class RunDocuments:
     """The validated documents of one run; None where a file is missing or follows a contract of another kind."""
 
-    launch: LaunchContractV1 | LaunchContractV2 | None
+    launch: LaunchContract | None
+    final_status: SessionStatus | None
     status: SessionStatus | None
     """``final-status.json``, else ``status.json``."""
     provenance: RunProvenance | None
@@ -75,6 +81,16 @@ class RunDocuments:
     workflow_status: WorkflowStatus | None
     """``workflow-status.json``, else the status nested in ``workflow-run.json``."""
 
+    @property
+    def planned_launch(self) -> PlannedLaunch | None:
+        """The launch contract, where the run is one agent's."""
+        return self.launch if isinstance(self.launch, PlannedLaunch) else None
+
+    @property
+    def traced_launch(self) -> TracedLaunchContract | None:
+        """The launch contract, where the run is a recorded workflow."""
+        return _as(TracedLaunchContract, self.launch)
+
 
 def pick_documents(records: Mapping[str, Record]) -> RunDocuments:
     """Sort the records of :data:`PROJECTED_DOCUMENTS` into their places.
@@ -82,12 +98,13 @@ def pick_documents(records: Mapping[str, Record]) -> RunDocuments:
     Args:
         records: validated records by their path below the run directory.
     """
-    launch = records.get(LAUNCH)
+    final_status = _as(SessionStatus, records.get(FINAL_STATUS))
     workflow_run = _as(WorkflowRun, records.get(WORKFLOW_RUN))
     nested = None if workflow_run is None else workflow_run.status
     return RunDocuments(
-        launch=launch if isinstance(launch, (LaunchContractV1, LaunchContractV2)) else None,
-        status=_as(SessionStatus, records.get(FINAL_STATUS)) or _as(SessionStatus, records.get(STATUS)),
+        launch=as_launch(records.get(LAUNCH)),
+        final_status=final_status,
+        status=final_status or _as(SessionStatus, records.get(STATUS)),
         provenance=_as(RunProvenance, records.get(PROVENANCE)),
         process_result=_as(ProcessResult, records.get(PROCESS_RESULT)),
         metrics=_as(ExecutionMetrics, records.get(METRICS)),
@@ -98,6 +115,11 @@ def pick_documents(records: Mapping[str, Record]) -> RunDocuments:
         workflow_snapshot=_as(WorkflowSnapshot, records.get(WORKFLOW_SNAPSHOT)),
         workflow_status=_as(WorkflowStatus, records.get(WORKFLOW_STATUS)) or nested,
     )
+
+
+def as_launch(record: Record | None) -> LaunchContract | None:
+    """Return a record that is a launch contract of a known kind."""
+    return record if isinstance(record, LaunchContract) else None
 
 
 def _as(model: type[R], record: Record | None) -> R | None:

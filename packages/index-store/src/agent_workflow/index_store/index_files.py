@@ -15,6 +15,7 @@ import apsw
 
 from agent_workflow.index_schema import DATABASE_NAME
 from agent_workflow.index_store.errors import DamagedDatabase, NotWritable, UnsafePath
+from agent_workflow.index_store.fifo_release import let_out_of_fifos
 from agent_workflow.index_store.state_root import INDEX_DIRECTORY, StateRoot, check_owner, not_writable, quoted
 
 SCRATCH_NAME = "rebuild.sqlite3"
@@ -57,7 +58,8 @@ def locate_index(root: StateRoot, *, create: bool) -> Iterator[IndexLocation | N
         location = IndexLocation(descriptor, root.path / INDEX_DIRECTORY)
         for companion in COMPANIONS:
             check_file(location, DATABASE_NAME + companion)
-        yield location
+        with let_out_of_fifos([location.path / (DATABASE_NAME + companion) for companion in COMPANIONS]):
+            yield location
 
 
 def check_file(location: IndexLocation, name: str) -> bool:
@@ -134,6 +136,11 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
     if isinstance(error, apsw.CantOpenError):
         hint = "see that no link stands in its path, and that you may read it"
         return UnsafePath(f"{path} cannot be opened: {error}", path=path, hint=hint)
+    try:
+        for companion in COMPANIONS:
+            check_file(location, DATABASE_NAME + companion)
+    except UnsafePath as unsafe:  # it was put there after the check at the beginning
+        return unsafe
     if isinstance(error, _WRITE_ERRORS) or _extended_code(error) in _WRITE_FAILURES:
         hint = "make the state root writable, leave room on its disk, and close other programs that hold the index"
         return NotWritable(f"{path} cannot be written: {error}", path=path, hint=hint)

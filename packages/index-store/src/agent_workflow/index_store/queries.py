@@ -134,6 +134,42 @@ class IndexReader:
         """Return which node of a workflow waits for which."""
         return self._select(_EDGES, {"workflow": workflow_id})
 
+    def spend(self, since: str | None = None) -> Selection:
+        """Sum up what all runs cost, by day (UTC), executor, model and currency, newest day first.
+
+        Args:
+            since: as in :class:`Filters`.
+
+        Raises:
+            InvalidQuestion: it is no time.
+        """
+        return self._select(statement("spend"), {"since": _moment(since)})
+
+    def outcomes_by_day(self, since: str | None = None) -> Selection:
+        """Count all runs by day (UTC) and status, newest day first; one without a time is on no day."""
+        return self._select(statement("outcomes-by-day"), {"since": _moment(since)})
+
+    def outcomes_by_agent(self, since: str | None = None) -> Selection:
+        """Count how all runs of each executor and model ended, and how long they took in seconds."""
+        return self._select(statement("outcomes-by-agent"), {"since": _moment(since)})
+
+    def open_incidents(self, limit: int = DEFAULT_LIMIT) -> Selection:
+        """Return the latest record of every incident that is open, newest first, in the columns of ``incidents``."""
+        return self._select(statement("open-incidents"), {"limit": limit})
+
+    def pending_permissions(self, limit: int = DEFAULT_LIMIT) -> Selection:
+        """Return the latest record of what waits for a permission, newest first, in the columns of ``permissions``."""
+        return self._select(statement("pending-permissions"), {"limit": limit})
+
+    def runs_of_session(self, adw_id: str) -> Selection:
+        """Return the runs that a traced session was published as, in any repository, newest first."""
+        return self._select(_RUNS_OF_SESSION, {"adw_id": adw_id})
+
+    def trace_databases(self, limit: int = DEFAULT_LIMIT) -> tuple[str, ...]:
+        """Return the trace databases that runs name, the one of the newest run first; they may be gone."""
+        found = self._select(_TRACE_DATABASES, {"limit": limit})
+        return tuple(str(row["trace_database"]) for row in found.rows)
+
     def freshness(self) -> Freshness:
         """Compare the index with its sources now."""
         return measure(self._root, self._connection)
@@ -159,6 +195,14 @@ _RETRIES = "SELECT session_id FROM runs WHERE retry_of_run_id = :session ORDER B
 _EDGES = """
 SELECT source_node_id AS source, target_node_id AS target
 FROM workflow_edges WHERE workflow_id = :workflow ORDER BY 1, 2 LIMIT 10000
+"""
+_RUNS_OF_SESSION = """
+SELECT session_id, trace_database FROM run_traces JOIN runs USING (session_id)
+WHERE adw_id = :adw_id ORDER BY unixepoch(created_at, 'subsec') DESC, session_id DESC LIMIT 1000
+"""
+_TRACE_DATABASES = """
+SELECT trace_database FROM run_traces JOIN runs USING (session_id)
+GROUP BY trace_database ORDER BY max(unixepoch(created_at, 'subsec')) DESC, trace_database LIMIT :limit
 """
 
 
@@ -215,6 +259,10 @@ def _parameters(kind: str, filters: Filters, limit: int) -> dict[str, Value]:
         if name in given:
             parameters[name] = parse_moment(given[name], name)
     return parameters | {"limit": limit}
+
+
+def _moment(since: str | None) -> float | None:
+    return None if since is None else parse_moment(since, "since")
 
 
 def _is_text(value: str) -> bool:

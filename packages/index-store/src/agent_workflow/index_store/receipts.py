@@ -1,11 +1,17 @@
 """Sealed receipts: what a run must list, and whether every listed artifact is still what was sealed."""
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from agent_workflow.evidence_schemas import FinalReceipt, LaunchContractV1, LaunchContractV2
-from agent_workflow.index_store.documents import COMPLETION_COLLECTION, FINAL_RECEIPT, LAUNCH
+from agent_workflow.evidence_schemas import FinalReceipt, LaunchContractV2, SessionStatus, TracedLaunchContract
+from agent_workflow.index_store.documents import (
+    COMPLETION_COLLECTION,
+    FINAL_RECEIPT,
+    LAUNCH,
+    LEDGER_ROW,
+    LaunchContract,
+)
 from agent_workflow.index_store.errors import HistoricalArtifact, InvalidReceipt, printable
 from agent_workflow.index_store.reading import digest_file
 
@@ -40,7 +46,9 @@ def verify_receipt(
     session_id: str,
     receipt: FinalReceipt,
     receipt_mode: int,
-    launch: LaunchContractV1 | LaunchContractV2 | None,
+    launch: LaunchContract | None,
+    final_status: SessionStatus | None,
+    sources: Iterable[str],
     run_directory: int,
     known: Mapping[str, Artifact],
 ) -> bool:
@@ -51,6 +59,8 @@ def verify_receipt(
         receipt: the validated ``final-receipt.json``.
         receipt_mode: its file mode.
         launch: the launch contract, where the run has one.
+        final_status: ``final-status.json``, where the run has one.
+        sources: paths of the structured files that lie in the run's directory.
         run_directory: descriptor to read the artifacts through.
         known: what was read already, by path; not read again.
 
@@ -68,8 +78,11 @@ def verify_receipt(
     if receipt.session_id != session_id:
         raise InvalidReceipt("seals another session", FINAL_RECEIPT)
     listed = listed_artifacts(receipt)
-    _check_required(listed, launch)
-    _check_catalog(listed, launch)
+    if isinstance(launch, TracedLaunchContract):
+        _check_traced(listed, launch, final_status, sources)
+    else:
+        _check_required(listed, launch)
+        _check_catalog(listed, launch)
     for path, sealed in sorted(listed.items()):
         check_artifact(path, sealed, run_directory, known.get(path), listed_by=FINAL_RECEIPT)
     return LAUNCH not in listed or launch is not None
@@ -120,7 +133,31 @@ def check_artifact(path: str, sealed: Artifact, run_directory: int, known: Artif
         raise InvalidReceipt(f"differs from what {listed_by} seals", printable(path))
 
 
-def _check_required(listed: Mapping[str, Artifact], launch: LaunchContractV1 | LaunchContractV2 | None) -> None:
+def _check_traced(
+    listed: Mapping[str, Artifact],
+    launch: TracedLaunchContract,
+    final_status: SessionStatus | None,
+    sources: Iterable[str],
+) -> None:
+    """Hold a traced run to its own contract's list; nothing is written after its seal but what judges it.
+
+    The final status may be read before its digest is compared: it is on the list, so a changed one does not pass.
+    """
+    is_lost = final_status is not None and final_status.executor_result == "lost"
+    _refuse_missing(listed, (*launch.REQUIRED, *(() if is_lost else launch.REQUIRED_UNLESS_LOST)))
+    for path in sorted(sources):
+        if path not in listed and path not in _JUDGING and not path.startswith(_JUDGING_DIRECTORIES):
+            raise InvalidReceipt(f"is not sealed by {FINAL_RECEIPT}, which lists all that a traced run wrote", path)
+
+
+_JUDGING = frozenset(
+    {FINAL_RECEIPT, LEDGER_ROW, "force-accept-receipt.json", "archive-manifest.json", "archive-plan.json"}
+)
+_JUDGING_DIRECTORIES = ("receipts/", "collections/", "scores/", "reports/")
+"""What may be added to a sealed run by those who review, score and archive it."""
+
+
+def _check_required(listed: Mapping[str, Artifact], launch: LaunchContract | None) -> None:
     required = list(_REQUIRED_ALWAYS)
     if LAUNCH not in listed:
         if COMPLETION_COLLECTION not in listed:
@@ -129,12 +166,16 @@ def _check_required(listed: Mapping[str, Artifact], launch: LaunchContractV1 | L
         required.extend(_REQUIRED_WITH_LAUNCH)
         if isinstance(launch, LaunchContractV2):
             required.extend((_CATALOG, _CARD))
+    _refuse_missing(listed, required)
+
+
+def _refuse_missing(listed: Mapping[str, Artifact], required: Iterable[str]) -> None:
     missing = [path for path in required if path not in listed]
     if missing:
         raise InvalidReceipt(f"does not seal {', '.join(missing)}", FINAL_RECEIPT)
 
 
-def _check_catalog(listed: Mapping[str, Artifact], launch: LaunchContractV1 | LaunchContractV2 | None) -> None:
+def _check_catalog(listed: Mapping[str, Artifact], launch: LaunchContract | None) -> None:
     if LAUNCH not in listed or not isinstance(launch, LaunchContractV2):
         return
     promised = launch.command_catalog

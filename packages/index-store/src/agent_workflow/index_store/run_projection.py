@@ -106,6 +106,8 @@ class RunProjection:
         receipt = self._artifacts[FINAL_RECEIPT].sha256 if sealed else None
         stored = moved_fingerprint if self.moved else fingerprint
         self._writer.write_run(self.scan, stored, receipt, run_columns(documents, sealed=sealed), indexed_at)
+        if documents.traced_launch is not None:
+            self._writer.write_trace(session_id, documents.traced_launch)
 
     def _project_source(self, source: Source, run_directory: int) -> None:
         try:
@@ -176,7 +178,14 @@ class RunProjection:
             raise InvalidReceipt("is no final-receipt/v1", FINAL_RECEIPT)
         mode = next(source.status.st_mode for source in self.scan.sources if source.path == FINAL_RECEIPT)
         complete = verify_receipt(
-            self.scan.session_id, documents.receipt, mode, documents.launch, run_directory, self._artifacts
+            self.scan.session_id,
+            documents.receipt,
+            mode,
+            documents.launch,
+            documents.final_status,
+            (source.path for source in self.scan.sources),
+            run_directory,
+            self._artifacts,
         )
         if not complete:
             detail = "sealed under a launch contract that this version does not know; completeness cannot be judged"

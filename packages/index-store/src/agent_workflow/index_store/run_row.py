@@ -1,7 +1,9 @@
 """The columns of ``runs`` from a run's documents: for each, the first source that is present. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
+from agent_workflow.evidence_schemas import TracedLaunchContract
 from agent_workflow.index_store.documents import RunDocuments
 from agent_workflow.index_store.reports import Value
 
@@ -35,17 +37,26 @@ def _first(*values: Value) -> Value:
 def _identity(documents: RunDocuments) -> dict[str, Value]:
     launch, status, provenance = documents.launch, documents.status, documents.provenance
     session = launch.session if launch else None
+    planned, traced = documents.planned_launch, documents.traced_launch
     workflow = provenance.workflow if provenance else None
     return {
         "launch_schema": launch.schema_ if launch else None,
-        "ticket_id": _first(launch.ticket if launch else None, status.ticket_id if status else None),
-        "pack_id": _first(launch.pack.id if launch else None, status.pack_id if status else None),
-        "workflow_id": _first(workflow.workflow_id if workflow else None, owned_workflow_id(documents)),
+        "ticket_id": _first(planned.ticket if planned else None, status.ticket_id if status else None),
+        "pack_id": _first(planned.pack.id if planned else None, status.pack_id if status else None),
+        "workflow_id": _first(
+            traced.workflow.name if traced else None,
+            workflow.workflow_id if workflow else None,
+            owned_workflow_id(documents),
+        ),
         "workflow_node_id": workflow.node_id if workflow else None,
         "retry_of_run_id": _first(
             session.retry_of if session else None, provenance.retry_of_run_id if provenance else None
         ),
-        "agent_name": _first(session.agent_name if session else None, provenance.agent_name if provenance else None),
+        "agent_name": _first(
+            session.agent_name if session else None,
+            _only_agent(traced) if traced else None,
+            provenance.agent_name if provenance else None,
+        ),
         "agent_class": _first(session.agent_class if session else None, provenance.agent_class if provenance else None),
         "tier": session.tier if session else None,
     }
@@ -53,12 +64,12 @@ def _identity(documents: RunDocuments) -> dict[str, Value]:
 
 def _execution(documents: RunDocuments) -> dict[str, Value]:
     launch, status, provenance = documents.launch, documents.status, documents.provenance
-    plan = launch.command_plan if launch else None
+    executor, model, interactive = _agent_program(documents)
     worktree = launch.worktree if launch else None
     return {
-        "executor": _first(plan.executor if plan else None, provenance.executor if provenance else None),
-        "model": _first(plan.model if plan else None, provenance.model if provenance else None),
-        "interactive": plan.interactive if plan else None,
+        "executor": executor,
+        "model": model,
+        "interactive": interactive,
         "workdir": _first(
             worktree.path if worktree else None,
             provenance.worktree if provenance else None,
@@ -70,6 +81,40 @@ def _execution(documents: RunDocuments) -> dict[str, Value]:
         "branch": worktree.branch if worktree else None,
         "dirty_at_launch": worktree.dirty_at_launch if worktree else None,
     }
+
+
+class _AgentProgram(NamedTuple):
+    executor: Value
+    model: Value
+    interactive: Value
+
+
+def _agent_program(documents: RunDocuments) -> _AgentProgram:
+    """Tell which agent program ran with which model.
+
+    The plan of one agent's run is what was executed. A workflow's roster is only who might have been called, so it
+    counts until the provenance says who was; several names are sorted and joined by ``+``, as the provenance does.
+    """
+    plan = documents.planned_launch.command_plan if documents.planned_launch else None
+    provenance, traced = documents.provenance, documents.traced_launch
+    if traced is None:
+        return _AgentProgram(
+            _first(plan.executor if plan else None, provenance.executor if provenance else None),
+            _first(plan.model if plan else None, provenance.model if provenance else None),
+            plan.interactive if plan else None,
+        )
+    if provenance is not None:
+        return _AgentProgram(provenance.executor, provenance.model, False)
+    programs, models = (agent.coding_agent for agent in traced.agents), (agent.model for agent in traced.agents)
+    return _AgentProgram(_joined(programs), _joined(models), False)
+
+
+def _joined(names: Iterable[str | None]) -> str | None:
+    return "+".join(sorted({name for name in names if name})) or None
+
+
+def _only_agent(traced: TracedLaunchContract) -> str | None:
+    return traced.agents[0].name if len(traced.agents) == 1 else None
 
 
 def _course(documents: RunDocuments) -> dict[str, Value]:

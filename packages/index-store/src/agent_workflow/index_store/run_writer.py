@@ -13,6 +13,7 @@ from agent_workflow.index_store.errors import EvidenceError
 from agent_workflow.index_store.reports import Row, Value
 
 if TYPE_CHECKING:  # an unchanged sync only removes rows, and does not pay for the models
+    from agent_workflow.evidence_schemas import TracedLaunchContract
     from agent_workflow.index_store.document_rows import WorkflowRows
     from agent_workflow.index_store.journals import Checkpoint
 
@@ -22,16 +23,15 @@ _JOURNAL_INSERTS = {
     for table, columns in zip(JOURNAL_TABLES, (16, 26, 16, 11, 11), strict=True)
 }
 
+_DOCUMENT_TABLES = ("process_results", "execution_metrics", "workflow_claims", "run_traces")
+
 # What belongs to one run, children first.
 _RUN_TABLES = (
     *JOURNAL_TABLES,
     "source_files",
     "journal_checkpoints",
-    "process_results",
-    "execution_metrics",
-    "workflow_claims",
+    *_DOCUMENT_TABLES,
 )
-_DOCUMENT_TABLES = ("process_results", "execution_metrics", "workflow_claims")
 
 _DELETE_WORKFLOW_PARTS = (
     "DELETE FROM workflow_edges WHERE workflow_id IN (SELECT workflow_id FROM workflows WHERE owner_run_id = ?)",
@@ -171,6 +171,14 @@ class RunWriter:
     def write_metrics(self, rows: list[Row]) -> None:
         """Write the rows of ``execution_metrics``."""
         self._connection.executemany(f"INSERT INTO execution_metrics VALUES ({', '.join('?' * 17)})", rows)  # noqa: S608
+
+    def write_trace(self, session_id: str, launch: "TracedLaunchContract") -> None:
+        """Write where the trace of a recorded workflow lies."""
+        trace = launch.trace
+        self._connection.execute(
+            "INSERT INTO run_traces VALUES (?, ?, ?, ?)",
+            (session_id, trace.adw_id, trace.database, trace.session_directory),
+        )
 
     def claim_workflow(self, session_id: str, workflow_id: str) -> bool:
         """Claim a workflow for a run.

@@ -4,9 +4,9 @@ import os
 from dataclasses import dataclass
 from hashlib import sha256
 
-from agent_workflow.evidence_schemas import FinalReceipt, LaunchContractV1, LaunchContractV2, Record
-from agent_workflow.index_store.discovery import Candidate, open_run
-from agent_workflow.index_store.documents import FINAL_RECEIPT, LAUNCH
+from agent_workflow.evidence_schemas import FinalReceipt, Record, SessionStatus
+from agent_workflow.index_store.discovery import Candidate, open_run, scan_run
+from agent_workflow.index_store.documents import FINAL_RECEIPT, FINAL_STATUS, LAUNCH, as_launch
 from agent_workflow.index_store.errors import EvidenceError, InvalidReceipt, UnsafeSource
 from agent_workflow.index_store.reading import read_source
 from agent_workflow.index_store.receipts import verify_receipt
@@ -32,17 +32,18 @@ class Seal:
 def check_seal(candidate: Candidate, storage_descriptor: int) -> Seal:
     """Read a run's receipt and hash everything that it seals."""
     try:
+        sources = tuple(source.path for source in scan_run(candidate, storage_descriptor).sources)
         directory = open_run(candidate, storage_descriptor)
     except OSError as error:
         reason = f"the run directory cannot be opened: {error.strerror}"
         return Seal("unreadable", None, UnsafeSource(reason, "."))
     try:
-        return _check(candidate.session_id, directory)
+        return _check(candidate.session_id, directory, sources)
     finally:
         os.close(directory)
 
 
-def _check(session_id: str, directory: int) -> Seal:
+def _check(session_id: str, directory: int, sources: tuple[str, ...]) -> Seal:
     reader = RecordReader()
     digest = None
     try:
@@ -51,9 +52,11 @@ def _check(session_id: str, directory: int) -> Seal:
         receipt = reader.parse(content.data, FINAL_RECEIPT, None).model
         if not isinstance(receipt, FinalReceipt):
             raise InvalidReceipt("is no final-receipt/v1", FINAL_RECEIPT)
-        launch = read_document(directory, LAUNCH, reader)
-        known_launch = launch if isinstance(launch, (LaunchContractV1, LaunchContractV2)) else None
-        complete = verify_receipt(session_id, receipt, content.status.st_mode, known_launch, directory, {})
+        launch = as_launch(read_document(directory, LAUNCH, reader))
+        ended = read_document(directory, FINAL_STATUS, reader)
+        final_status = ended if isinstance(ended, SessionStatus) else None
+        mode = content.status.st_mode
+        complete = verify_receipt(session_id, receipt, mode, launch, final_status, sources, directory, {})
     except FileNotFoundError:
         return Seal("unsealed", None, None)
     except InvalidReceipt as error:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import apsw
@@ -10,6 +10,7 @@ import apsw
 from agent_workflow.index_schema import SCHEMA_VERSION
 from agent_workflow.index_store.database import open_for_reading
 from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run, scan_run
+from agent_workflow.index_store.error_check import ErrorCheck
 from agent_workflow.index_store.errors import EvidenceError, MissingDatabase
 from agent_workflow.index_store.index_files import explain, locate_index
 from agent_workflow.index_store.reading import digest_file
@@ -85,24 +86,28 @@ def _foreign_key_errors(connection: apsw.Connection) -> list[Mapping[str, Value]
 
 
 def _compare_sources(root: StateRoot, connection: apsw.Connection, progress: Progress) -> list[SourceMismatch]:
-    """Hash every source of every run and compare it with what was indexed."""
+    """Hash every source of every run and compare it with what was indexed; judge every run in error again."""
     known = {
-        str(session_id): (str(state), bool(complete), str(storage_class))
-        for session_id, state, complete, storage_class in connection.execute(
-            "SELECT session_id, index_state, evidence_complete, storage_class FROM runs"
+        str(session_id): (None if state == "current" else str(error), bool(complete), str(storage_class))
+        for session_id, state, error, complete, storage_class in connection.execute(
+            "SELECT session_id, index_state, index_error, evidence_complete, storage_class FROM runs"
         ).fetchall()
     }
     found: list[SourceMismatch] = []
     with ExitStack() as stack:
         storage = _storage(root, stack)
+        errors = stack.enter_context(closing(ErrorCheck()))
         discovery = discover(root)
         for done, candidate in enumerate(discovery.runs, 1):
             before = known.pop(candidate.session_id, None)
             if before is None:
                 found.append(SourceMismatch(candidate.session_id, ".", "unindexed", "the run is not in the index"))
+            elif before[0] is not None:
+                mismatch = errors.compare(candidate, storage, before[0])
+                found.extend(() if mismatch is None else (mismatch,))
             else:
                 indexed = Candidate(candidate.session_id, "archive" if before[2] == "archive" else "active")
-                found.extend(_compare_run(indexed, storage, connection, state=before[0], complete=before[1]))
+                found.extend(_compare_run(indexed, storage, connection, complete=before[1]))
             progress(done, len(discovery.runs))
     gone = "the run is in the index, and its directory is gone"
     found.extend(SourceMismatch(session_id, ".", "missing", gone) for session_id in sorted(known))
@@ -135,14 +140,12 @@ _REPAIRS = "SELECT * FROM evidence_repairs ORDER BY repair_id"
 
 
 def _compare_run(
-    candidate: Candidate, storage: Storage, connection: apsw.Connection, *, state: str, complete: bool
+    candidate: Candidate, storage: Storage, connection: apsw.Connection, *, complete: bool
 ) -> list[SourceMismatch]:
     descriptor = storage[candidate.storage_class]
     session_id = candidate.session_id
     if descriptor is None:
         return [SourceMismatch(session_id, ".", "missing", "the run's directory is gone")]
-    if state != "current":
-        return []  # an error is no claim about content; it is reported as an error
     indexed = {
         str(path): str(sha256)
         for path, sha256 in connection.execute(

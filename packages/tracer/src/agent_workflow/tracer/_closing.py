@@ -14,6 +14,8 @@ from agent_workflow.tracer._shown import LOST, RUNNING
 from agent_workflow.tracer._tracer import Tracer
 
 ERROR_CHARACTERS = 1_000
+REFUSED_CONFIGURATION = "the configuration cannot be used"
+PROCESS_IS_GONE = "the workflow's process is gone; it was killed or the machine went down"
 
 
 def close_session(tracer: Tracer, reason: str, *, name: str, own_pid: int | None = None) -> bool:
@@ -118,7 +120,7 @@ def close_lost_session(
     stored: dict[str, list[Row]],
     warn: Callable[[str], None],
     *,
-    reason: str = "the workflow's process is gone; it was killed or the machine went down",
+    reason: str = PROCESS_IS_GONE,
     name: str = LOST,
 ) -> bool:
     """Close one session whose process has gone, once.

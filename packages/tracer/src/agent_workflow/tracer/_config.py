@@ -51,7 +51,8 @@ class Config:
         tests: command of the gate ``tests_pass``, ``None`` when there is none.
         redact_environment: whether values of secret-looking environment variables are replaced.
         redact_patterns: regular expressions whose matches are replaced.
-        publish, state_root: whether and where ended sessions become evidence.
+        publish: whether runs become evidence; not when the file, or its word on that, cannot be understood.
+        state_root: where, if not in the usual place.
     """
 
     path: Path
@@ -79,6 +80,7 @@ def load_config(path: Path | str) -> Config:
     root = _root_of(file)
     found = _Findings()
     document = found.mapping(_read_yaml(file, found), str(path))
+    is_readable = not found.problems
     _known(document, {"defaults", "observability", "agents", "redaction", "evidence", "tests"}, "", found)
     defaults = found.mapping(document.get("defaults"), "defaults")
     _known(defaults, {*_AGENT_KEYS, "data_dir"}, "defaults.", found)
@@ -86,9 +88,7 @@ def load_config(path: Path | str) -> Config:
     _known(watch, {"db", "poll_ms"}, "observability.", found)
     redaction = found.mapping(document.get("redaction"), "redaction")
     _known(redaction, {"environment", "patterns"}, "redaction.", found)
-    evidence = found.mapping(document.get("evidence"), "evidence")
-    _known(evidence, {"publish", "state_root"}, "evidence.", found)
-    state_root = found.text(evidence.get("state_root"), "evidence.state_root")
+    publish, state_root = _evidence(document.get("evidence"), root, found)
     return Config(
         path=file,
         root=root,
@@ -99,11 +99,21 @@ def load_config(path: Path | str) -> Config:
         tests=found.texts(document.get("tests"), "tests"),
         redact_environment=found.flag(redaction.get("environment"), "redaction.environment", True),
         redact_patterns=_patterns(redaction.get("patterns"), found),
-        publish=found.flag(evidence.get("publish"), "evidence.publish", True),
-        state_root=Path(state_root).expanduser() if state_root else None,
+        publish=publish and is_readable,
+        state_root=state_root,
         problems=tuple(found.problems),
         notices=tuple(found.notices),
     )
+
+
+def _evidence(value: object, root: Path, found: "_Findings") -> tuple[bool, Path | None]:
+    """Read whether and where to publish. Where that cannot be understood, nothing is published: it may say no."""
+    before = len(found.problems)
+    evidence = found.mapping(value, "evidence")
+    _known(evidence, {"publish", "state_root"}, "evidence.", found)
+    publish = found.flag(evidence.get("publish"), "evidence.publish", True)
+    state_root = found.text(evidence.get("state_root"), "evidence.state_root")
+    return publish and len(found.problems) == before, root / Path(state_root).expanduser() if state_root else None
 
 
 _AGENT_KEYS: Final = frozenset(

@@ -6,7 +6,14 @@ import sys
 from pathlib import Path
 
 from agent_workflow.tracer import _clock
-from agent_workflow.tracer._closing import adopt, close_lost_sessions, close_session, rows_of
+from agent_workflow.tracer._closing import (
+    PROCESS_IS_GONE,
+    REFUSED_CONFIGURATION,
+    adopt,
+    close_lost_sessions,
+    close_session,
+    rows_of,
+)
 from agent_workflow.tracer._config import Config
 from agent_workflow.tracer._errors import ConfigError, TraceReadError, WorkflowError
 from agent_workflow.tracer._files import SessionFiles
@@ -20,6 +27,7 @@ from agent_workflow.tracer._run import Run
 from agent_workflow.tracer._shield import Shield
 from agent_workflow.tracer._shown import LOST, RUNNING
 from agent_workflow.tracer._tracer import Tracer, say
+from agent_workflow.tracer.evidence._publications import unsealed_sessions
 
 
 def ensure(config: Config, adw_id: str | None = None) -> Run:
@@ -50,10 +58,14 @@ def ensure(config: Config, adw_id: str | None = None) -> Run:
     if state.session():
         tracer.copy_all()  # the database may have been deleted since
     _close_if_lost(tracer, state)
+    _settle(config, only=tracer.adw_id)
+    sizes = tracer.files.events.stat().st_size, tracer.files.state.stat().st_size
     row = _open_session(tracer, state.session(), engineer)
     run = Run(config, tracer, engineer, row)
     run.way_out.install()
+    run.publisher.begin(*sizes)
     close_lost_sessions(config.db, config.data_dir, say, skip=session_id)
+    _settle(config, skip=session_id)
     _judge(config, run)
     return run
 
@@ -78,8 +90,20 @@ def _what_is_there(config: Config, tracer: Tracer) -> SessionState:
 
 def _close_if_lost(tracer: Tracer, state: SessionState) -> None:
     if state.session().get("status") == RUNNING:
-        reason = "the workflow's process is gone; it was killed or the machine went down"
-        close_session(tracer, reason, name=LOST)
+        close_session(tracer, PROCESS_IS_GONE, name=LOST)
+
+
+def _settle(config: Config, *, only: str = "", skip: str = "") -> None:
+    """Complete and seal published runs of this repository that were left behind."""
+    if not config.publish:
+        return
+    unsealed = unsealed_sessions(config.data_dir)
+    left = [files for files in unsealed if files.adw_id != skip and only in ("", files.adw_id)]
+    if left:
+        from agent_workflow.tracer.evidence._finalizing import settle  # only after a run that was cut off
+
+        for files in left:
+            settle(files, reason=PROCESS_IS_GONE, actor="tracer", warn=say)
 
 
 def _open_session(tracer: Tracer, existing: Row, engineer: str) -> int:
@@ -138,5 +162,5 @@ def _judge(config: Config, run: Run) -> None:
     if not config.problems:
         return
     reason = "; ".join(config.problems)
-    run.close_early(f"the configuration cannot be used: {reason}")
+    run.close_early(f"{REFUSED_CONFIGURATION}: {reason}")
     raise ConfigError(reason, path=config.path, hint="put this right and start again")

@@ -47,6 +47,7 @@ class Exchange:
         self.adapter = coding_agent(self.agent.coding_agent)
         self.folder = phase.run.files.agent(self.agent.name)
         self.outcomes: list[SendOutcome] = []
+        self.first_output_at: str | None = None
         self.session_id = self._conversation()
         self.start_id = ""
 
@@ -146,6 +147,7 @@ class Exchange:
             return sending.run(self.adapter.launch(self._as_send(prompt, system, saved)), self.call.timeout_seconds)
         finally:
             self.outcomes.append(sending.outcome())
+            self.first_output_at = self.first_output_at or sending.first_output_at
 
     def _as_send(self, prompt: str, system: str, saved: SavedPrompt) -> Send:
         return Send(
@@ -220,6 +222,7 @@ class Exchange:
         payload, tokens, context = account(self.outcomes)
         payload["context_window"] = self.adapter.context_window(self.agent.model)
         payload["agent"] = self.agent.name
+        payload["first_output_at"] = self.first_output_at
         run.tracer.event(
             "agent_end", self.agent.name, payload, phase_id=self.phase.id, parent_id=self.start_id, tokens=tokens
         )

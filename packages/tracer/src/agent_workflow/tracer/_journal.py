@@ -76,9 +76,9 @@ class Journal:
             fcntl.flock(self._fd, fcntl.LOCK_SH)
             os.write(self._fd, b"\n")
             return size + 1
-        whole = _end_of_last_line(self._fd, size)
+        whole = end_of_last_line(self._fd, size)
         torn = os.pread(self._fd, size - whole, whole)
-        if _is_record(torn):
+        if is_record(torn):
             os.write(self._fd, b"\n")
             size += 1
         else:
@@ -149,7 +149,8 @@ def torn_tail(path: Path) -> int:
     return len(data) - (data.rfind(b"\n") + 1)
 
 
-def _end_of_last_line(fd: int, size: int) -> int:
+def end_of_last_line(fd: int, size: int) -> int:
+    """Return the offset after the last newline before ``size``, 0 without one."""
     position = size
     while position > 0:
         start = max(0, position - 65_536)
@@ -161,7 +162,8 @@ def _end_of_last_line(fd: int, size: int) -> int:
     return 0
 
 
-def _is_record(torn: bytes) -> bool:
+def is_record(torn: bytes) -> bool:
+    """Tell whether a tail is a whole record that lacks only its newline."""
     try:
         decode_record(torn)
     except ValueError:

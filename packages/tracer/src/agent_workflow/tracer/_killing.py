@@ -7,10 +7,15 @@ from pathlib import Path
 
 from agent_workflow.tracer._closing import close_lost_session, rows_of
 from agent_workflow.tracer._ending import Ended, end_processes, tree_below
+from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._processes import Process, find
 from agent_workflow.tracer._reader import ProcessRow, TraceReader
 from agent_workflow.tracer._shown import RUNNING
 from agent_workflow.tracer._watching import mark_from
+from agent_workflow.tracer.evidence._finalizing import settle
+from agent_workflow.tracer.evidence._publications import unsealed_marker
+
+ENDED_BY_KILL = "ended by trace kill"
 
 
 @dataclass(slots=True)
@@ -72,9 +77,12 @@ def kill_session(
         session = reader.session(adw_id)
         if session["status"] == RUNNING and session["shown_status"] != RUNNING:
             report.closed = close_lost_session(
-                db, data_dir, adw_id, rows_of(reader, adw_id), warn, reason="ended by trace kill", name="killed"
+                db, data_dir, adw_id, rows_of(reader, adw_id), warn, reason=ENDED_BY_KILL, name="killed"
             )
         report.status = reader.session(adw_id)["shown_status"]
+    files = SessionFiles.of(data_dir, adw_id)
+    if report.status != RUNNING and unsealed_marker(files).exists():
+        settle(files, reason=ENDED_BY_KILL, actor="trace kill", warn=warn)
     return report
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._closing import end_phase
+from agent_workflow.tracer._errors import TracerError
 from agent_workflow.tracer._params import AgentCall, PhaseParams
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Phase:
         self.sends = 0
         self._was_answered = False
         self._breach = ""
+        self._call_error: TracerError | None = None
 
     def __enter__(self) -> "Phase":
         self.seq, self.id = self.run.open_phase(self.params)
@@ -41,6 +43,7 @@ class Phase:
             {"kind": self.params.kind, "owner": self.params.owner, "description": self.params.description},
             phase_id=self.id,
         )
+        self.run.publisher.phase_began(self.id, self.params.name)
         return self
 
     def __exit__(
@@ -53,6 +56,8 @@ class Phase:
             )
         status = "success" if reason is None else "fail"
         end_phase(self.run.tracer, self.id, self.params.name, status, reason, self.start_id)
+        category = None if reason is None else self._category(error)
+        self.run.publisher.phase_ended(self.id, self.params.name, status, category)
 
     def log(self, message: str | None = None, /, **fields: object) -> str:
         """Record anything.
@@ -83,7 +88,11 @@ class Phase:
         """
         from agent_workflow.tracer._exchange import Exchange  # brings pydantic, which code phases never need
 
-        envelope = Exchange(self, call).run()
+        try:
+            envelope = Exchange(self, call).run()
+        except TracerError as error:
+            self._call_error = error  # the workflow may catch it and leave the phase cleanly
+            raise
         self._was_answered = True
         return envelope
 
@@ -99,6 +108,14 @@ class Phase:
     def note_breach(self, what: str) -> None:
         """An agent wrote where it may not; the phase cannot succeed any more."""
         self._breach = what
+
+    def _category(self, error: BaseException | None) -> str:
+        from agent_workflow.tracer.evidence._outcome import category_of  # only for phases that fail
+
+        was_signalled = isinstance(error, SystemExit) and bool(self.run.way_out.reason)
+        if self._breach and not was_signalled:
+            return "permission_breach"
+        return category_of(error or self._call_error, was_signalled=was_signalled)
 
     def _reason(self, error: BaseException | None) -> str | None:
         if isinstance(error, SystemExit):

@@ -3,8 +3,10 @@
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent_workflow.trace_schema import TABLES
@@ -96,15 +98,36 @@ def replay(files: SessionFiles) -> SessionState:
 
 
 @contextlib.contextmanager
-def session_lock(files: SessionFiles) -> Iterator[None]:
+def session_lock(files: SessionFiles, seconds: float | None = None) -> Iterator[None]:
     """Hold what is decided once for a whole session, across processes.
+
+    Args:
+        files: the session.
+        seconds: how long to wait for somebody else, as long as it takes when omitted.
 
     Raises:
         OSError: the lock file cannot be opened.
+        TimeoutError: somebody else kept it.
     """
     fd = os.open(files.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        if seconds is None:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        else:
+            _wait_for(fd, files.lock, seconds)
         yield
     finally:
         os.close(fd)
+
+
+def _wait_for(fd: int, path: Path, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"{path} was locked for {seconds:g} s") from None
+            time.sleep(0.01)
+        else:
+            return

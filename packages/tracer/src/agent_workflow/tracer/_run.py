@@ -19,6 +19,7 @@ from agent_workflow.tracer._spend import recorded_spend, refused_since
 from agent_workflow.tracer._tracer import Tracer, say
 from agent_workflow.tracer._usage import money
 from agent_workflow.tracer._watching import Watch
+from agent_workflow.tracer.evidence._publisher import Publisher
 
 _REQUEST_CHARACTERS = 20_000
 
@@ -33,6 +34,7 @@ class Run:
         tracer: records events beyond what phases record.
         files: where the session's files are.
         watch: has agents ended if this process is killed.
+        publisher: writes what the state root holds of this run.
     """
 
     def __init__(self, config: Config, tracer: Tracer, engineer: str, process_row: int) -> None:
@@ -43,6 +45,7 @@ class Run:
         self.tracer = tracer
         self.watch = Watch(self.adw_id)
         self.way_out = WayOut(tracer.shield, self._close)
+        self.publisher = Publisher(config, tracer)
         self._process_row = process_row
         self._exit_code: int | None = None
         self._began = _clock.now()
@@ -98,6 +101,7 @@ class Run:
             if not others:  # else the last one at work in this session says how it ended
                 self.tracer.row("sessions", status="success" if is_good else "fail", ended_at=_clock.now())
             self._end_process()
+            self._end_publishing(others=others)
         if failed:
             say(f"session {self.adw_id} failed in {', '.join(failed)}")
         self._exit_code = 0 if is_good else 1
@@ -121,7 +125,9 @@ class Run:
     def set_request(self, text: str) -> None:
         """Record what the session was asked to do; the first request stays."""
         if not replay_state(self.files).session().get("request"):
-            self.tracer.row("sessions", request=clip(text, _REQUEST_CHARACTERS))
+            request = clip(text, _REQUEST_CHARACTERS)
+            self.tracer.row("sessions", request=request)
+            self.publisher.note_request(request)
 
     def update_spend(self) -> None:
         """Bring the session's totals up to date with its ``agent_end`` events."""
@@ -148,6 +154,12 @@ class Run:
         """End the session as failed before its workflow could begin."""
         self._close(reason)
 
+    def _end_publishing(self, *, others: bool) -> None:
+        if others:
+            self.publisher.leave()
+        else:
+            self.publisher.end()
+
     def _end_process(self) -> None:
         self.tracer.row("processes", id=self._process_row, ended_at=_clock.now())
 
@@ -159,6 +171,8 @@ class Run:
         try:
             self.tracer.reserve.release()
             close_session(self.tracer, reason, name="workflow", own_pid=os.getpid())
+            with session_lock(self.files):
+                self._end_publishing(others=is_at_work(replay_state(self.files), besides=os.getpid()))
         except (TracerError, OSError) as error:
             say(f"session {self.adw_id} could not be closed: {error}")
         finally:

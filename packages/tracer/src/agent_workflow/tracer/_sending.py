@@ -33,6 +33,7 @@ class Sending:
         reader: of the stream.
         exit_code: of the process, ``None`` while it runs.
         fault: the first record that could not be written, told when the agent has ended.
+        first_output_at: when it first printed something.
     """
 
     phase: "Phase"
@@ -41,6 +42,7 @@ class Sending:
     reader: StreamReader
     exit_code: int | None = None
     fault: TraceWriteFailed | None = None
+    first_output_at: str | None = None
     _process: AgentProcess | None = None
     _row: int | None = None
 
@@ -109,11 +111,10 @@ class Sending:
         process = self._process
         assert process is not None  # noqa: S101 - started before it is followed
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
-        is_first = True
         try:
             for line, at in process.lines(deadline):
-                if is_first:
-                    is_first = False
+                if self.first_output_at is None:
+                    self.first_output_at = at
                     self._record_title(process.pid)
                 for seen in self.reader.read(line, at):
                     self._guarded(seen)

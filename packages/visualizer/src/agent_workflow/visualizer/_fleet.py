@@ -1,15 +1,12 @@
 """What the fleet screen shows of the evidence index: runs, one run whole, what waits, workflows."""
 
 import json
-from collections.abc import Callable
 from typing import Any, Final
 
 from agent_workflow.tracer.viewing import folded
 from agent_workflow.visualizer._errors import UnknownThing
 from agent_workflow.visualizer._index_reading import Filters, Index, IndexReading, Row
-from agent_workflow.visualizer._links import Link
-
-Linker = Callable[[list[str]], Callable[[str, str | None], Link]]
+from agent_workflow.visualizer._links import Linker
 
 _MOST: Final = 1_000
 _SEARCHED: Final = (
@@ -38,7 +35,7 @@ def runs_page(
         else:
             rows = reading.rows("runs", filters, offset + limit + 1)
         page = _page(index, reading, "runs", rows, limit, offset)
-    page["rows"] = _linked(page["rows"], linker)
+    page["rows"] = linker(page["rows"])
     return page
 
 
@@ -57,7 +54,7 @@ def run_detail(index: Index, session: str, linker: Linker) -> dict[str, Any]:
         sources = [_source(row) for row in reading.sources(session)]
         return {
             "freshness": index.freshness(reading),
-            "run": _linked(runs, linker)[0],
+            "run": linker(runs)[0],
             "sources": sources,
             **lists,
             "process": process[0] if process else None,
@@ -104,18 +101,8 @@ def thinned(rows: list[Row], most: int) -> list[Row]:
 def attention(index: Index) -> dict[str, Any]:
     """Return what waits for a person: permissions pending and incidents open, by the latest row of each."""
     with index.open() as reading:
-        permissions = _latest(
-            reading.rows("permissions"), ("session_id", "operation", "resource_class", "target"), "pending"
-        )
-        incidents = _latest(reading.rows("incidents"), ("session_id", "incident_id"), "open")
+        permissions, incidents = reading.pending_permissions(_MOST), reading.open_incidents(_MOST)
         return {"freshness": index.freshness(reading), "permissions": permissions, "incidents": incidents}
-
-
-def _latest(rows: list[Row], key: tuple[str, ...], state: str) -> list[Row]:
-    newest: dict[tuple[Any, ...], Row] = {}
-    for row in rows:  # newest first
-        newest.setdefault(tuple(row[name] for name in key), row)
-    return [row for row in newest.values() if row["state"] == state][:_MOST]
 
 
 def workflows(index: Index, workflow: str | None, filters: Filters) -> dict[str, Any]:
@@ -135,11 +122,6 @@ def workflows(index: Index, workflow: str | None, filters: Filters) -> dict[str,
             name = str(row["workflow_id"])
             row |= {"nodes": nodes.get(name, []), "edges": reading.edges(name)}
         return {"freshness": index.freshness(reading), "workflows": rows}
-
-
-def _linked(rows: list[Row], linker: Linker) -> list[Row]:
-    link = linker([str(row["session_id"]) for row in rows])
-    return [row | {"trace": link(str(row["session_id"]), row["workdir"])} for row in rows]
 
 
 def _source(row: Row) -> Row:

@@ -72,8 +72,12 @@ class RunRow(Columns):
     index_error: Text
     source_fingerprint: str
     indexed_at: str
+    adw_id: Text
+    trace_database: Text
+    session_directory: Text
     journal_record_count: int
     trace: TraceLink | None
+    trace_state: Literal["served", "not_served", "gone", "no_session", "unreadable"] | None
 
 
 class IndexRow(Columns):
@@ -164,11 +168,10 @@ class SpendRow(Strict):
 
 
 class Spend(Strict):
-    """Spend, newest day first; not ``complete`` where the index holds more than was summed up."""
+    """Spend of all runs, newest day first."""
 
     freshness: FreshnessReply
     rows: list[SpendRow]
-    complete: bool
 
 
 class DayOutcome(Strict):
@@ -194,10 +197,9 @@ class GroupOutcome(Strict):
 
 
 class Outcomes(Strict):
-    """How runs ended; not ``complete`` where the index holds more than was counted."""
+    """How all runs ended."""
 
     freshness: FreshnessReply
-    complete: bool
     days: list[DayOutcome]
     groups: list[GroupOutcome]
 
@@ -238,7 +240,7 @@ class IndexDocument(Columns):
 
 
 class Evidence(Strict):
-    """Whether a session was published as evidence that the index holds."""
+    """Whether the index holds a run that a session was published as."""
 
     state: Literal["indexed", "not_indexed", "no_index"]
     session_id: Text

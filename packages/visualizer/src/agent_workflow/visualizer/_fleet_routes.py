@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from agent_workflow.index_store import IndexStoreError, status, verify
+from agent_workflow.index_store import status, verify
 from agent_workflow.visualizer import _fleet_models as models
 from agent_workflow.visualizer._fleet import attention, health_series, kind_page, run_detail, runs_page, workflows
 from agent_workflow.visualizer._fleet_sums import outcomes, spend
 from agent_workflow.visualizer._index_reading import Index
-from agent_workflow.visualizer._links import trace_links
+from agent_workflow.visualizer._links import with_traces
 from agent_workflow.visualizer._replies import is_known, json_bytes, reply, tag_of, unchanged
 from agent_workflow.visualizer._requests import ERRORS, UNCHANGED, served
 from agent_workflow.visualizer._times import moment
@@ -116,7 +116,7 @@ def _add_runs(router: APIRouter) -> None:
 
         def ask() -> dict[str, Any]:
             return runs_page(
-                found.index, filters, q, lambda ids: trace_links(found.projects, ids), limit=limit, offset=offset
+                found.index, filters, q, lambda rows: with_traces(found.projects, rows), limit=limit, offset=offset
             )
 
         return _answer(request, found.index, ask)
@@ -128,7 +128,7 @@ def _add_runs(router: APIRouter) -> None:
         return _answer(
             request,
             found.index,
-            lambda: run_detail(found.index, session_id, lambda ids: trace_links(found.projects, ids)),
+            lambda: run_detail(found.index, session_id, lambda rows: with_traces(found.projects, rows)),
         )
 
     @router.get("/runs/{session_id}/health", response_model=models.HealthSeries, responses=ERRORS | UNCHANGED)
@@ -162,13 +162,3 @@ def _answer(request: Request, index: Index, ask: Callable[[], dict[str, Any]]) -
     if is_known(request, etag):
         return unchanged(etag)
     return Response(answer, 200, {"etag": etag}, media_type="application/json")
-
-
-def index_holds(index: Index, session: str) -> dict[str, Any]:
-    """Say whether the index has a run of this id."""
-    try:
-        with index.open() as reading:
-            is_there = bool(reading.rows("runs", {"session": session}, 1))
-    except IndexStoreError:
-        return {"state": "no_index", "session_id": None}
-    return {"state": "indexed" if is_there else "not_indexed", "session_id": session if is_there else None}

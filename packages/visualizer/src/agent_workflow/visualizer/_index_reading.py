@@ -64,6 +64,30 @@ class IndexReading:
         """Return the runs that tried a run again."""
         return [str(row["session_id"]) for row in self._reader.retries(session).rows]
 
+    def runs_of_session(self, adw_id: str) -> list[Row]:
+        """Return the runs that a traced session was published as, newest first."""
+        return _rows(self._reader.runs_of_session(adw_id))
+
+    def open_incidents(self, limit: int) -> list[Row]:
+        """Return the latest record of every incident that is open."""
+        return _rows(self._reader.open_incidents(limit))
+
+    def pending_permissions(self, limit: int) -> list[Row]:
+        """Return the latest record of what waits for a permission."""
+        return _rows(self._reader.pending_permissions(limit))
+
+    def spend(self, since: str | None) -> list[Row]:
+        """Return what all runs cost, by day, executor, model and currency."""
+        return _rows(self._reader.spend(since))
+
+    def outcomes_by_day(self, since: str | None) -> list[Row]:
+        """Count all runs by day and status."""
+        return _rows(self._reader.outcomes_by_day(since))
+
+    def outcomes_by_agent(self, since: str | None) -> list[Row]:
+        """Count how all runs ended by executor and model."""
+        return _rows(self._reader.outcomes_by_agent(since))
+
     def edges(self, workflow: str) -> list[Row]:
         """Return which node of a workflow waits for which."""
         return _rows(self._reader.edges(workflow))

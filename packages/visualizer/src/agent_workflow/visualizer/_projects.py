@@ -1,5 +1,6 @@
 """The databases that are served, by name."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,13 +13,15 @@ _USUAL_FOLDERS: Final = frozenset({"adws", "adw_data", "data", "adw_runtime", ".
 
 
 class Projects:
-    """All databases; the addresses without a project's name work only when there is exactly one."""
+    """All databases, each file once; the addresses without a project's name work only when there is exactly one."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._databases: dict[str, Database] = {}
-        for path in dict.fromkeys(path.absolute() for path in paths):
-            name = _free(project_name(path), self._databases)
-            self._databases[name] = Database(name, path)
+        self._by_real_path: dict[str, Database] = {}
+        for path in (path.absolute() for path in paths):
+            if self.holding(path) is None:
+                name = _free(project_name(path), self._databases)
+                self._databases[name] = self._by_real_path[real_path(path)] = Database(name, path)
 
     def __iter__(self) -> Iterator[Database]:
         return iter(self._databases.values())
@@ -42,14 +45,21 @@ class Projects:
         return self._databases[name]
 
     def holding(self, path: Path) -> Database | None:
-        """Find the database of a file."""
-        wanted = path.absolute()
-        return next((database for database in self if database.path == wanted), None)
+        """Find the database of a file, by whatever way its path leads there."""
+        return self._by_real_path.get(real_path(path))
 
     def close(self) -> None:
         """Close everything."""
         for database in self:
             database.close()
+
+
+def real_path(path: Path) -> str:
+    """Name a file so that two ways to it have one name; it need not exist, nor be a path that can."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # with a NUL in it
+        return str(path)
 
 
 def project_root(path: Path) -> Path:

@@ -16,7 +16,7 @@ from agent_workflow.tracer.viewing import (
 )
 from agent_workflow.visualizer._database import Database
 from agent_workflow.visualizer._fleet_models import Evidence
-from agent_workflow.visualizer._fleet_routes import index_holds
+from agent_workflow.visualizer._links import published_run
 from agent_workflow.visualizer._replies import is_known, reply, tag, unchanged
 from agent_workflow.visualizer._requests import ERRORS, UNCHANGED, AdwId, Finder, polled, served
 from agent_workflow.visualizer._sum_models import Reconciliation, Timeline
@@ -64,8 +64,9 @@ def sum_router(find: Finder) -> APIRouter:
 
     @router.get("/sessions/{adw_id}/evidence", response_model=Evidence, responses=ERRORS)
     def is_it_in_the_index(request: Request, database: Annotated[Database, Depends(find)], adw_id: AdwId) -> Response:
-        """Say whether the session was published as evidence that the index holds."""
+        """Say whether the index holds a run that the session was published as."""
         row = database.read(lambda source: session_row(source, adw_id, {}))
-        return reply(index_holds(served(request).index, str(row["adw_id"])))
+        found = served(request)
+        return reply(published_run(found.index, found.projects, database, str(row["adw_id"])))
 
     return router

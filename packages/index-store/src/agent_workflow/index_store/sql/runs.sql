@@ -7,9 +7,10 @@ SELECT
     open_incident_count, last_open_incident_at, pending_permission_count, last_health_at,
     workdir, source_revision, branch, dirty_at_launch,
     storage_class, source_dir, launch_schema, evidence_complete, final_receipt_sha256, index_error,
-    source_fingerprint, indexed_at,
+    source_fingerprint, indexed_at, adw_id, trace_database, session_directory,
     (SELECT count(*) FROM events WHERE events.session_id = run_overview.session_id) AS journal_record_count
 FROM run_overview
+LEFT JOIN run_traces USING (session_id)
 WHERE (:session IS NULL OR session_id = :session)
   AND (:state IS NULL OR durable_status = :state OR index_state = :state)
   AND (:category IS NULL OR failure_category = :category)

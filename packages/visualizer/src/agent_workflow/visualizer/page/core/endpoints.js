@@ -51,6 +51,7 @@ export const readEnvelope = (project, adwId, id, signal) => getJson(`${ofSession
 export const readProcesses = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/processes`, { signal });
 export const readPrompts = (project, adwId, agent, signal) => getJson(`${ofSession(project, adwId)}/agents/${encodeURIComponent(agent)}/prompts`, { signal });
 export const readSend = (project, adwId, agent, label, signal) => getJson(`${ofSession(project, adwId)}/agents/${encodeURIComponent(agent)}/prompts/${encodeURIComponent(label)}`, { signal });
+export const readEvidence = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/evidence`, { signal });
 export const readReconciliation = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/reconciliation`, { signal });
 export const readFiles = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/files`, { signal, keep: false });
 export const readFile = (project, adwId, path, range, signal) => getJson(`${ofSession(project, adwId)}/files/${path.split("/").map(encodeURIComponent).join("/")}${search(range)}`, { signal, keep: false });

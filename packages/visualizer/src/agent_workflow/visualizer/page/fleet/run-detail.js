@@ -26,6 +26,7 @@ export function RunDetail({ id, route }) {
     <header class="summary">
       <div class="summary-title"><${RunStatus} run=${run} /><h2 class="mono wrap">${visible(run.session_id)} <${CopyButton} text=${run.session_id} what="run id" /></h2>
         ${run.trace && html`<a class="to-trace" href=${traceAddress(run.trace)}>open its trace</a>`}</div>
+      ${noTrace(run)}
       ${run.index_error && html`<p class="note tone-bad wrap">${visible(run.index_error)}</p>`}
       <dl class="facts">${facts(run).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </header>
@@ -48,6 +49,18 @@ export function RunDetail({ id, route }) {
     <//>`;
 }
 
+/** Why a traced run has no link to its trace, and what to do. */
+function noTrace(run) {
+  const file = html`<span class="mono wrap">${visible(run.trace_database)}</span>`;
+  const words = {
+    not_served: html`Its trace in ${file} is not served here: start <code>agent-workflow ui</code> again, or with this file as <code>--db</code>.`,
+    gone: html`Its trace is gone: there is no ${file} any more.`,
+    no_session: html`Its trace database ${file} does not hold its session ${visible(run.adw_id)}: <code>agent-workflow trace rebuild</code> fills it again from the session's files.`,
+    unreadable: html`Its trace in ${file} cannot be read now.`,
+  };
+  return words[run.trace_state] && html`<p class="note tone-wait">${words[run.trace_state]}</p>`;
+}
+
 function facts(run) {
   const unknown = html`<span class="unknown">unknown</span>`;
   return [
@@ -63,6 +76,7 @@ function facts(run) {
     run.completion_result && ["completion", visible(run.completion_result)],
     run.policy_result && ["policy", visible(run.policy_result.replaceAll("_", " "))],
     run.score_verdict && ["score", visible(run.score_verdict)],
+    run.workflow_id && ["workflow", visible(run.workflow_id)],
     run.ticket_id && ["ticket", visible(run.ticket_id)],
     run.branch && ["branch", html`<span class="mono">${visible(run.branch)}</span>${run.dirty_at_launch ? " (uncommitted changes at launch)" : ""}`],
     run.workdir && ["folder", html`<span class="mono wrap">${visible(run.workdir)}</span>`],

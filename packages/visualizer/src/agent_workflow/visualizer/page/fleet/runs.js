@@ -58,7 +58,7 @@ export function Runs({ route }) {
         <td class="num">${run.open_incident_count ? html`<span class="tone-bad">${run.open_incident_count} open</span>` : html`<span class="soft">–</span>`}${run.pending_permission_count ? html`<div class="tone-wait small">${run.pending_permission_count} waiting</div>` : null}</td>
         <td class="num">${tookOf(run)}</td>
         <td class="num"><${Time} at=${run.started_at ?? run.created_at} /></td>
-        <td>${run.trace ? html`<a href=${traceAddress(run.trace)}>open</a>` : html`<span class="soft">–</span>`}</td>
+        <td>${run.trace ? html`<a href=${traceAddress(run.trace)}>open</a>` : html`<span class="soft">${run.trace_state?.replaceAll("_", " ") ?? "–"}</span>`}</td>
       </tr>`)}</tbody></table></div>
       <nav class="toolbar" aria-label="Pages">${offset > 0 && html`<a href=${address(["fleet", "runs"], { ...filters, from: Math.max(0, offset - PAGE) || "" })}>newer</a>`} ${data.has_more && html`<a href=${address(["fleet", "runs"], { ...filters, from: offset + PAGE })}>older</a>`}</nav>`}`;
 }

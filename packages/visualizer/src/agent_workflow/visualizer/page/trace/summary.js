@@ -1,14 +1,19 @@
 /** The head of a trace: status, request, and the figures. */
 import { html } from "../core/html.js";
+import { readEvidence } from "../core/endpoints.js";
 import { count } from "../core/format.js";
+import { usePolled } from "../core/polling.js";
 import { MOVING } from "../core/status.js";
 import { limited, visible } from "../core/text.js";
+import { RunLink } from "../fleet/words.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { StatusMark } from "../parts/status-mark.js";
 import { Money, Time, Tokens } from "../parts/values.js";
 import { runtime } from "../sessions/session-row.js";
 
-export function Summary({ trace, now, said, onArchive }) {
+const EVIDENCE_MS = 5000;
+
+export function Summary({ project, trace, now, said, onArchive }) {
   const { session, usage } = trace;
   const moving = MOVING.has(session.shown_status);
   const none = !session.total_tokens && !session.total_cost && trace.agents.length === 0;
@@ -19,6 +24,7 @@ export function Summary({ trace, now, said, onArchive }) {
     </div>
     <dl class="facts">
       <div><dt>session</dt><dd><span class="mono">${visible(session.adw_id)}</span> <${CopyButton} text=${session.adw_id} what="session id" /></dd></div>
+      <${PublishedRun} project=${project} adwId=${session.adw_id} />
       <div><dt>workflow</dt><dd>${visible(session.adw_name) || html`<span class="unknown">unknown</span>`}</dd></div>
       <div><dt>engineer</dt><dd>${visible(session.engineer) || html`<span class="unknown">unknown</span>`}</dd></div>
       <div><dt>started</dt><dd><${Time} at=${session.started_at} /></dd></div>
@@ -33,4 +39,11 @@ export function Summary({ trace, now, said, onArchive }) {
       </dd></div>
     </dl>
   </header>`;
+}
+
+/** The run of the fleet that this session was published as, where the index knows one. */
+function PublishedRun({ project, adwId }) {
+  const { data } = usePolled(`evidence/${project}/${adwId}`, (signal) => readEvidence(project, adwId, signal), () => EVIDENCE_MS);
+  if (data?.state !== "indexed") return null;
+  return html`<div><dt>evidence</dt><dd><${RunLink} id=${data.session_id} /></dd></div>`;
 }

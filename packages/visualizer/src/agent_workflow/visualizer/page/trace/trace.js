@@ -133,7 +133,7 @@ export function Trace({ project, adwId, selection, route, scope }) {
     <${Crumbs} steps=${crumbs} />
     <p class="sr" role="status">${visible(said)}</p>
     <${Fault} fault=${fault} stale=${true} />
-    ${(!open || wide) && html`<${Summary} trace=${trace} now=${now} said=${said} onArchive=${onArchive} spend=${spend} />
+    ${(!open || wide) && html`<${Summary} project=${project} trace=${trace} now=${now} said=${said} onArchive=${onArchive} spend=${spend} />
     <${Verdict} cause=${cause} problems=${log?.problems.length ?? 0} invalid=${envelopes.filter((one) => one.valid === 0)} addressOfPhase=${addressOfPhase} addressOfEvent=${addressOfEvent} firstProblem=${log?.problems[0]?.id} />`}
     <div class=${`trace-body${open ? " with-panel" : ""}`}>
       ${(!open || wide) && html`<div class="trace-main">

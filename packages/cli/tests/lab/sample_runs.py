@@ -1,9 +1,10 @@
-"""The runs of the demo, invented and complete: file by file as a recorder leaves them."""
+"""Four invented runs, complete: file by file as a recorder leaves them."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
 
-from agent_workflow.cli._demo_records import (
+from sample_records import (
     Document,
     digest,
     document_bytes,
@@ -50,6 +51,20 @@ def sample_runs(begin: datetime) -> Mapping[str, Files]:
         f"runs/{FAILED}": _failed(begin - timedelta(hours=1)),
         f"archive/{ARCHIVED}": _archived(begin - timedelta(days=9)),
     }
+
+
+def write_runs(root: Path, runs: Mapping[str, Files]) -> None:
+    """Write a state root with these runs."""
+    root.mkdir(mode=0o700)
+    for run, files in runs.items():
+        for path, content in files.items():
+            target = root / run / path
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            target.write_bytes(content)
+            is_receipt = "receipt" in path
+            target.chmod(0o400 if is_receipt else 0o600)  # a seal is read-only
+    for directory in (root / "runs", root / "archive"):
+        directory.chmod(0o700)
 
 
 def _sealed(files: Files, begin: datetime) -> Files:
@@ -139,11 +154,6 @@ def _running(begin: datetime) -> Files:
         "incident-events.jsonl": journal_bytes(incident),
         "permission-events.jsonl": journal_bytes(permission),
     }
-
-
-def next_sample(begin: datetime) -> bytes:
-    """Return the line that the running run's recorder would append next."""
-    return journal_bytes(health_sample(RUNNING, begin, 100 + 2 * SAMPLES, 90))
 
 
 def _failed(begin: datetime) -> Files:
