@@ -14,6 +14,15 @@ from trace_playground import Trace, client_of
 Serve = Callable[..., TestClient]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def evidence_stays_out_of_the_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let no workflow that a test starts publish to the state root of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("AGENT_WORKFLOW_STATE_ROOT", raising=False)
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def trace(tmp_path: Path) -> Iterator[Trace]:
     """Make an empty trace as the original tracer makes it, in a folder like a repository's."""
