@@ -88,6 +88,7 @@ class Sending:
                     stdout_file=folder / "raw_output.jsonl",
                     stderr_file=folder / "stderr.log",
                     redactor=run.tracer.redactor,
+                    stdin=launch.stdin,
                 )
             except OSError as error:
                 run.watch.remove(announced)
@@ -141,6 +142,8 @@ class Sending:
         elif self.exit_code != 0:
             process.end()  # a crashed agent cannot look after what it has started
         run.watch.remove(process.pid)
+        for seen in self.reader.complete():
+            self._guarded(seen)
         for call in self.outcome().interrupted:
             self._guarded(call)
         if process.storage_fault:
@@ -193,6 +196,8 @@ class Sending:
         }
         if seen.interrupted:
             payload["interrupted"] = True
+        if seen.parent_call_id:
+            payload["parent_tool_call_id"] = seen.parent_call_id
         self.phase.run.tracer.event(
             "tool_call",
             tool_label(seen.tool, seen.args),
