@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from agent_workflow.tracer._clock import parse_time, stamp
 from agent_workflow.tracer._json import as_int, decode_record
 from agent_workflow.tracer._usage import Usage
-from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, unpriced, words
+from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, trace_time, unpriced, words
 from agent_workflow.tracer.agents._own_record import RecordFile
 from agent_workflow.tracer.agents._protocol import Denial, ToolReturned
 
@@ -102,7 +101,7 @@ class Rollout:
             if call_id in self._shown or tool in ("", "write_stdin") or any(mark in head for mark in _SHOWN):
                 continue
             ok = any(mark in head for mark in _GOOD)
-            started, ended = _time(asked_at), _time(at)
+            started, ended = trace_time(asked_at, ""), trace_time(at, "")
             self.hidden.append(ToolReturned(tool, call_id, args, output, ok, None, started, ended))
             if not ok and any(mark in head for mark in _DENIED):
                 self.denials.append(Denial(tool, call_id, head))
@@ -135,8 +134,3 @@ def _arguments(told: object) -> object:
         return decode_record(told.encode("utf-8", "replace"))
     except ValueError:
         return {"input": told}
-
-
-def _time(text: str) -> str:
-    moment = parse_time(text)
-    return stamp(moment.timestamp()) if moment else ""

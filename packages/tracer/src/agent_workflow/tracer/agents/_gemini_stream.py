@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._clock import parse_time, stamp
+from agent_workflow.tracer._clock import parse_time
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._gemini_session import SHELL, GeminiSession
 from agent_workflow.tracer.agents._json_stream import (
@@ -19,6 +19,7 @@ from agent_workflow.tracer.agents._json_stream import (
     error_message,
     exit_words,
     mapping,
+    trace_time,
     unpriced,
     words,
 )
@@ -143,14 +144,14 @@ class GeminiStream(JsonStream):
     def _tool_use(self, record: dict[str, Any], at: str) -> Iterable[Seen]:
         self._starts_anew = True
         call_id, tool = words(record.get("tool_id")), words(record.get("tool_name")) or "tool"
-        self.calls.start(call_id, tool, record.get("parameters"), _time(record, at))
+        self.calls.start(call_id, tool, record.get("parameters"), trace_time(record.get("timestamp"), at))
         return []
 
     def _tool_result(self, record: dict[str, Any], at: str) -> Iterable[Seen]:
         call_id, error = words(record.get("tool_id")), mapping(record.get("error"))
         ok = record.get("status") == "success"
         told = words(record.get("output")) or words(error.get("message"))
-        returned = self.calls.finish(call_id, told, ok, _time(record, at))
+        returned = self.calls.finish(call_id, told, ok, trace_time(record.get("timestamp"), at))
         returned = replace(returned, duration_ms=_milliseconds(returned))
         if error.get("type") == "policy_violation":
             self._denials.append(Denial(returned.tool, call_id, words(error.get("message"))))
@@ -177,11 +178,6 @@ class GeminiStream(JsonStream):
         "error": _error,
         "result": _end,
     }
-
-
-def _time(record: dict[str, Any], at: str) -> str:
-    moment = parse_time(words(record.get("timestamp")))
-    return stamp(moment.timestamp()) if moment else at
 
 
 def _milliseconds(call: ToolReturned) -> float | None:

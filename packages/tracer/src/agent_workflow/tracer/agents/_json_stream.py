@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from agent_workflow.tracer._json import as_int, decode_record
+from agent_workflow.tracer._clock import parse_time
+from agent_workflow.tracer._json import as_float, as_int, decode_record
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._protocol import Seen, ToolReturned
 
@@ -133,6 +135,24 @@ def words(value: object) -> str:
 def mapping(value: object) -> dict[str, Any]:
     """Return a JSON object, empty for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def trace_time(told: object, otherwise: str) -> str:
+    """Write a time that an agent told as the trace does.
+
+    Args:
+        told: ISO 8601, or milliseconds since 1970.
+        otherwise: taken when it is neither.
+    """
+    try:
+        if isinstance(told, str):
+            moment = parse_time(told)
+        else:
+            number = as_float(told)
+            moment = None if number is None else datetime.fromtimestamp(number / 1000, UTC)
+        return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else otherwise
+    except (ValueError, OverflowError, OSError):
+        return otherwise
 
 
 def exit_words(code: int) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._clock import stamp
 from agent_workflow.tracer._json import as_float, as_int
 from agent_workflow.tracer._usage import Usage, dollars
-from agent_workflow.tracer.agents._json_stream import JsonStream, count, exit_words, mapping, words
+from agent_workflow.tracer.agents._json_stream import JsonStream, count, exit_words, mapping, trace_time, words
 from agent_workflow.tracer.agents._protocol import (
     Denial,
     Seen,
@@ -22,7 +21,6 @@ from agent_workflow.tracer.agents._protocol import (
 )
 
 _DENIED: Final = ("The user rejected permission to use this specific tool call", "The user has specified a rule which")
-_LATEST_SECOND: Final = 253_402_300_799  # of the year 9999, the last that can be written
 
 
 class OpencodeStream(JsonStream):
@@ -128,8 +126,8 @@ class OpencodeStream(JsonStream):
                 result=words(state.get("output")) or error,
                 ok=ok,
                 duration_ms=None if started is None or ended is None else max(0.0, ended - started),
-                started_at=_time(started, at),
-                ended_at=_time(ended, at),
+                started_at=trace_time(started, at),
+                ended_at=trace_time(ended, at),
             )
         ]
 
@@ -156,9 +154,3 @@ def _usage(part: dict[str, Any]) -> Usage:
         cost = None  # a model without prices costs zero in opencode's eyes; nobody knows its price
     costs = Usage().costs if cost == Decimal(0) else None
     return Usage(*parts, reasoning, sum(parts) if total is None or total < 0 else total, costs, cost)
-
-
-def _time(milliseconds: float | None, at: str) -> str:
-    if milliseconds is None or not 0 <= milliseconds / 1000 <= _LATEST_SECOND:
-        return at
-    return stamp(milliseconds / 1000)
