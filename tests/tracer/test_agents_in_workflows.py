@@ -12,16 +12,17 @@ from agent_workflow.tracer import rebuild
 
 BUILD = """
 with phase("build", kind="agent", owner="builder", retries=1) as ph:
-    ph.call(AgentCall(prompt={prompt!r}))
+    for prompt in {prompts!r}:
+        ph.call(AgentCall(prompt=prompt))
 sys.exit(run.finish())
 """
 RESUMES = {"claude_code": "--resume", "codex": "resume", "gemini": "--resume", "opencode": "--session"}
 PRICED = ("claude_code", "opencode")
 
 
-def build(project: Project, prompt: str = "Build it", code: int = 0) -> list[dict[str, Any]]:
-    """Run one build phase and return the payloads of its calls' ends."""
-    done = project.run(BUILD.format(prompt=prompt), "run1")
+def build(project: Project, *prompts: str, code: int = 0) -> list[dict[str, Any]]:
+    """Run one build phase with a call for each prompt and return the payloads of the calls' ends."""
+    done = project.run(BUILD.format(prompts=prompts or ("Build it",)), "run1")
     assert code == done.code, done.err
     for event in project.events("run1"):
         PAYLOADS[event["type"]].model_validate(event["payload"])
@@ -78,17 +79,16 @@ def test_everything_is_rebuilt_from_the_files(project: Project, agent: str) -> N
     assert (True, before) == (report.lost_nothing, project.everything())
 
 
-@pytest.mark.parametrize("prompt", ["--help me", "@nobody said", "x" * 150_000 + " the end"])
 @pytest.mark.parametrize("agent", SESSIONS)
-def test_prompt_arrives_whole(project: Project, agent: str, prompt: str) -> None:
+def test_prompts_arrive_whole(project: Project, agent: str) -> None:
     """A prompt may begin with a dash or an at sign, and be longer than an argument may be."""
+    prompts = ("--help me", "@nobody said", "x" * 150_000 + " the end")
     stand_in = StandIn(project, agent)
     stand_in.say(*answer(agent, ENVELOPE))
-    build(project, prompt)
+    build(project, *prompts)
 
-    (sent,) = stand_in.sent()
-    given = sent["stdin"] or sent["argv"][-1].removeprefix("--prompt=")
-    assert prompt == given[: len(prompt)]
+    given = [sent["stdin"] or sent["argv"][-1].removeprefix("--prompt=") for sent in stand_in.sent()]
+    assert list(prompts) == [text[: len(prompt)] for text, prompt in zip(given, prompts, strict=True)]
 
 
 REFUSALS: dict[str, list[dict[str, Any]]] = {

@@ -86,12 +86,7 @@ def _claude(text: str, _: int) -> list[dict[str, Any]]:
         {"type": "system", "subtype": "init", "model": "model-1", **line},
         {"type": "assistant", "uuid": "u1", "message": {"id": "m1", "content": [call], **head}, **line},
         {"type": "user", "message": {"content": [back]}, **line},
-        {
-            "type": "assistant",
-            "uuid": "u2",
-            "message": {"id": "m1", "content": [{"type": "text", "text": text}], **head},
-        }
-        | line,
+        {"type": "assistant", "uuid": "u2", "message": {"id": "m1", "content": [said], **head}, **line},
         {
             "type": "result",
             "subtype": "success",
