@@ -117,7 +117,7 @@ class Sending:
                     is_first = False
                     self._record_title(process.pid)
                 for seen in self.reader.read(line, at):
-                    self._guarded(seen)
+                    self.record(seen)
         except TimeoutError:
             raise AgentFailed(f"{self.agent} took longer than {timeout_seconds:g} s and was ended") from None
         self.exit_code = process.wait()
@@ -143,9 +143,9 @@ class Sending:
             process.end()  # a crashed agent cannot look after what it has started
         run.watch.remove(process.pid)
         for seen in self.reader.complete():
-            self._guarded(seen)
+            self.record(seen)
         for call in self.outcome().interrupted:
-            self._guarded(call)
+            self.record(call)
         if process.storage_fault:
             say(f"{process.storage_fault}; part of the agent's output is not stored")
         try:
@@ -162,12 +162,12 @@ class Sending:
         try:
             for line, at in process.lines(time.monotonic() + _REST_SECONDS):
                 for seen in self.reader.read(line, at):
-                    self._guarded(seen)
+                    self.record(seen)
         except TimeoutError:
             say(f"the end of {self.agent}'s output was not read: something holds it open")
 
-    def _guarded(self, seen: ToolReturned | Waited | Compacted) -> None:
-        """Record what was seen; what cannot be recorded must not stop the agent."""
+    def record(self, seen: ToolReturned | Waited | Compacted) -> None:
+        """Record what was seen; what cannot be recorded must not stop the agent, and is kept in ``fault``."""
         try:
             self._record(seen)
         except TraceWriteFailed as error:

@@ -1,0 +1,205 @@
+"""The session of one command: a phase of one agent, whether or not anybody knows the agent."""
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePath
+from typing import Final
+
+from agent_workflow.tracer import _clock
+from agent_workflow.tracer._ensure import ensure
+from agent_workflow.tracer._errors import TraceWriteFailed
+from agent_workflow.tracer._identity import recorded_command
+from agent_workflow.tracer._params import PhaseParams
+from agent_workflow.tracer._phase import Phase
+from agent_workflow.tracer._processes import find
+from agent_workflow.tracer._run import Run
+from agent_workflow.tracer._tracer import say
+from agent_workflow.tracer.running._agent import Agent
+from agent_workflow.tracer.running._ended import Ended
+from agent_workflow.tracer.running._place import settle
+from agent_workflow.tracer.running._plan import Plan
+from agent_workflow.tracer.running._stream import Stream
+
+_PHASE: Final = "run"
+_FILES: Final = {"stdout": "raw_output.jsonl", "stderr": "stderr.log"}
+_LANE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_TAKEN: Final = ("context_handoff",)
+
+
+class CommandFailed(Exception):
+    """The command did not end well: the reason is the message."""
+
+
+class Session:
+    """Writes what is told of a command.
+
+    Attributes:
+        name: of the session.
+        lane: of the agent, which also names the folder of its output.
+    """
+
+    def __init__(self, plan: Plan, answer: Callable[..., None]) -> None:
+        """Prepare; nothing is written yet.
+
+        Args:
+            plan: what is to be recorded.
+            answer: tells the front something.
+        """
+        program = PurePath(plan.options.command[0]).name
+        self.name = plan.options.name or program or "command"
+        self.lane = _lane(program if plan.options.agent == "auto" else plan.options.agent)
+        self._plan = plan
+        self._answer = answer
+        self._streams: dict[str, Stream] = {}
+        self._row: int | None = None
+        self._began = _clock.now()
+        self._stopped_by = ""
+        self._left_running = False
+        self._ended: Ended | None = None
+
+    def record(self, told: Iterable[list[str]]) -> None:
+        """Record everything from the first word to the last.
+
+        Args:
+            told: the front's messages.
+
+        Raises:
+            TracerError: the session cannot be begun or ended where it is kept.
+            SystemExit: this process was told to end the run.
+        """
+        options = self._plan.options
+        if options.state_root:
+            os.environ["AGENT_WORKFLOW_STATE_ROOT"] = options.state_root
+        config, problems = settle(options.db, Path.cwd())
+        for problem in problems:
+            say(f"{config.path}: {problem}; the command runs all the same")
+        run = ensure(config, self._plan.adw_id)
+        if options.is_verbose:
+            say(f"session {run.adw_id} is kept in {run.files.directory}, its rows in {config.db}")
+        try:
+            run.tracer.row("sessions", adw_name=self.name)
+            run.set_request(options.request or shlex.join(options.command))
+            with contextlib.suppress(CommandFailed), run.phase(self._params()) as phase:
+                run.tracer.row("phases", phase_id=phase.id, kind="agent")
+                with self._open_streams(run):
+                    self._follow(phase, told)
+            run.finish()
+        except BaseException as error:
+            run.close_early(run.way_out.reason or str(error) or type(error).__name__)
+            raise
+
+    def _params(self) -> PhaseParams:
+        # Nobody parses a reply here, so success is the command's own: a code phase as far as its end is concerned.
+        return PhaseParams(name=_PHASE, kind="code", owner=self.lane, description=f"Run {self.name} and record it")
+
+    @contextlib.contextmanager
+    def _open_streams(self, run: Run) -> Iterator[None]:
+        folder = run.files.agent(self.lane)
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as files:
+            for name, spill in self._plan.spills.items():
+                file = files.enter_context((folder / _FILES[name]).open("ab", buffering=0))
+                self._streams[name] = Stream(spill, file, run.tracer.redactor)
+            yield
+
+    def _follow(self, phase: Phase, told: Iterable[list[str]]) -> None:
+        """Take in message after message.
+
+        Raises:
+            CommandFailed: what was told amounts to that.
+        """
+        agent = Agent(phase, self.lane, self._plan.options)
+        for kind, *words in told:
+            if kind == "start":
+                self._began = _clock.stamp(float(words[1]))
+                self._note_process(phase, int(words[0]))
+                agent.began(self._began)
+            elif kind == "refused":
+                raise CommandFailed(f"cannot start {self._plan.options.command[0]}: {os.strerror(int(words[0]))}")
+            elif kind == "data":
+                self._read(agent, words[0], int(words[1]), _clock.stamp(float(words[2])))
+            elif kind == "base":
+                self._streams[words[0]].base = int(words[1])
+            elif kind == "gap":
+                self._streams[words[0]].lost = int(words[1])
+            elif kind == "stop":
+                self._stopped_by = signal.Signals(int(words[0])).name
+            elif kind == "left":
+                self._left_running = True
+            elif kind == "end":
+                self._ended = Ended.told(words)
+            elif kind in ("done", "killed"):
+                self._finish(phase, agent, was_killed=kind == "killed")
+
+    def _read(self, agent: Agent, name: str, total: int, at: str) -> None:
+        stream = self._streams[name]
+        for line in stream.advance(total):
+            if name == "stdout" and self._plan.is_stream:
+                agent.read(line, at)
+        if stream.wants_room:
+            self._answer("read", name, total)
+
+    def _finish(self, phase: Phase, agent: Agent, *, was_killed: bool) -> None:
+        """Write the end of the command.
+
+        Raises:
+            CommandFailed: it did not end well.
+        """
+        at = self._ended.at if self._ended else _clock.now()
+        for name, stream in self._streams.items():
+            for line in stream.rest():
+                if name == "stdout" and self._plan.is_stream:
+                    agent.read(line, at)
+            if stream.fault:
+                say(f"{stream.fault}; part of the command's output is not stored")
+        if self._left_running:
+            phase.event("log", "left_running", {"agent": self.lane}, parent_id=agent.start_id)
+        reason = self._reason(was_killed=was_killed)
+        fault = agent.ended(self._ended, self._figures(), at)
+        if self._row is not None:
+            phase.run.tracer.row("processes", id=self._row, ended_at=at)
+        if reason or fault:
+            raise CommandFailed(reason or fault)
+
+    def _reason(self, *, was_killed: bool) -> str:
+        if was_killed:
+            return "agent-workflow run was killed, and the command was ended"
+        if self._stopped_by:
+            return self._stopped_by
+        return "" if self._ended is None else self._ended.fault
+
+    def _figures(self) -> dict[str, object]:
+        figures: dict[str, object] = {
+            f"{name}_bytes": stream.offset + stream.lost for name, stream in self._streams.items()
+        }
+        lost = sum(stream.lost for stream in self._streams.values())
+        if lost:
+            figures["unrecorded_bytes"] = lost
+        if self._ended is not None:
+            figures |= self._ended.figures(self._began)
+        return figures
+
+    def _note_process(self, phase: Phase, pid: int) -> None:
+        living = find(pid)
+        try:
+            self._row = phase.run.tracer.numbered_row(
+                "processes",
+                kind="agent",
+                name=self.lane,
+                pid=pid,
+                command=recorded_command(self._plan.options.command),
+                started_at=self._began,
+                ended_at=None,
+                start_marker=living.start_marker if living else None,
+            )
+        except TraceWriteFailed:
+            self._row = None  # told by the tracer; the command goes on
+
+
+def _lane(name: str) -> str:
+    lane = _LANE.sub("_", name).lstrip("_.-")[:64]
+    return lane if lane and lane not in _TAKEN else "command"
