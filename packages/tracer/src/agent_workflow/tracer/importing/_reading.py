@@ -1,17 +1,18 @@
 """What the readers of all session files share: a state that survives between two imports, and open turns and calls."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from agent_workflow.tracer._clock import parse_time, stamp
 from agent_workflow.tracer._json import clip, clip_strings
-from agent_workflow.tracer._usage import COMPONENTS, Usage
-from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, SessionFacts, ToolCall, Turn, Verdict
+from agent_workflow.tracer.importing._items import Item, SessionFacts, ToolCall, Turn, Verdict
 
-RESULT_CHARACTERS = 2_000
-TEXT_CHARACTERS = 4_000
-_LATEST_SECOND = 253_402_300_799  # of the year 9999
+RESULT_CHARACTERS: Final = 2_000
+TEXT_CHARACTERS: Final = 4_000
+_LATEST_SECOND: Final = 253_402_300_799  # of the year 9999
+_USUAL_TIME: Final = re.compile(r"[12]\d{3}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z")
 
 
 @dataclass
@@ -188,37 +189,10 @@ def timestamp(told: object) -> str:
         UTC with milliseconds and ``+00:00``, empty for what is no time.
     """
     if isinstance(told, str):
-        if len(told) == 24 and told[23] == "Z" and told[10] == "T" and told[19] == ".":
+        if _USUAL_TIME.fullmatch(told):
             return f"{told[:23]}+00:00"
         moment = parse_time(told)
         return stamp(moment.timestamp()) if moment else ""
     if isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told / 1000 <= _LATEST_SECOND:
         return stamp(told / 1000)
     return ""
-
-
-def raw_of(usage: Usage) -> tuple[int, int, int, int]:
-    """Return the components of a usage."""
-    return (usage.input, usage.output, usage.cache_read, usage.cache_write)
-
-
-def added(raw: tuple[int, int, int, int], usage: Usage) -> tuple[int, int, int, int]:
-    """Count one more line of a usage."""
-    one, two, three, four = (count + getattr(usage, name) for count, name in zip(raw, COMPONENTS, strict=True))
-    return one, two, three, four
-
-
-__all__ = [
-    "MAIN",
-    "RESULT_CHARACTERS",
-    "TEXT_CHARACTERS",
-    "Item",
-    "ModelCall",
-    "OpenCall",
-    "OpenTurn",
-    "SessionFacts",
-    "SessionReader",
-    "added",
-    "raw_of",
-    "timestamp",
-]

@@ -1,0 +1,227 @@
+"""Taking one file into the ledger: the new part of one that grew, all of one that is new or was replaced."""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from agent_workflow.tracer._ids import is_valid_id
+from agent_workflow.tracer._json import MAX_LINE_BYTES, decode_record
+from agent_workflow.tracer.importing._formats import READERS, reader_for
+from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall
+from agent_workflow.tracer.importing._ledger import Ledger, Source
+from agent_workflow.tracer.importing._reading import SessionReader
+from agent_workflow.tracer.importing._source_files import Looked, mark_of, open_source, whole_lines
+
+_BATCH: Final = 2_000
+_BEGINNING: Final = 256 * 1024
+_MOST_DAMAGED: Final = 100
+_DOCUMENT: Final = ".json"
+_LINE_ENDS: Final = (b"}\n", b"}\r\n")
+
+
+@dataclass(slots=True)
+class Taken:
+    """What came of one file.
+
+    Attributes:
+        agent: whose it is, empty for what is nobody's session.
+        bytes_read: of its content.
+        waiting: bytes at its end that belong to no whole line.
+        damaged: sentences on lines that could not be read now.
+    """
+
+    agent: str = ""
+    bytes_read: int = 0
+    waiting: int = 0
+    damaged: list[str] = field(default_factory=list)
+
+
+class _Batch:
+    """Items on their way into the ledger; what comes again in the meantime is put together."""
+
+    def __init__(self, ledger: Ledger, source: int) -> None:
+        self._ledger = ledger
+        self._source = source
+        self._items: dict[tuple[type[Item], str], tuple[int, Item]] = {}
+
+    def add(self, item: Item, number: int) -> None:
+        key = (type(item), item.key)
+        known = self._items.get(key)
+        if known is not None:
+            number, item = known[0], _merged(known[1], item)
+        self._items[key] = (number if isinstance(item, ModelCall) else 0, item)
+        if len(self._items) >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        self._ledger.add(self._source, self._items.values())
+        self._items.clear()
+
+
+def _merged(first: Item, second: Item) -> Item:
+    is_copy = first.is_copy or second.is_copy
+    if not isinstance(first, ModelCall) or not isinstance(second, ModelCall):
+        return replace(second, is_copy=is_copy)
+    one, other = first.raw, second.raw
+    return replace(
+        second,
+        turn=first.turn,
+        at=first.at,
+        is_copy=is_copy,
+        lines=first.lines + second.lines,
+        raw=(one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3]),
+    )
+
+
+def take_file(ledger: Ledger, path: Path, looked: Looked) -> Taken:
+    """Read what is new in a file, in one transaction of the ledger.
+
+    Args:
+        ledger: that is told.
+        path: absolute.
+        looked: the file as it was found.
+
+    Raises:
+        OSError: it cannot be read; the ledger is as it was before.
+    """
+    ledger.renamed(looked.device, looked.inode, str(path))
+    known = ledger.source(str(path))
+    with open_source(path) as opened:
+        is_same = (
+            known is not None
+            and (known.device, known.inode) == (looked.device, looked.inode)
+            and looked.size >= known.offset
+            and known.mark == mark_of(opened, known.offset)
+        )
+        if known is not None and is_same and looked.size == known.offset:
+            ledger.looked(known.path, looked.size, looked.mtime_ns, time.time_ns())
+            return Taken(str(known.facts.get("agent", "")))
+        can_go_on = is_same and known is not None and known.adw_id and path.suffix != _DOCUMENT
+        ledger.begin()
+        try:
+            taken = _Taking(ledger, path, looked, opened).run(known if can_go_on else None)
+            ledger.commit()
+        except BaseException:
+            ledger.rollback()
+            raise
+    return taken
+
+
+class _Taking:
+    """One reading of one file.
+
+    Attributes:
+        offset, lines: up to where it has come.
+    """
+
+    def __init__(self, ledger: Ledger, path: Path, looked: Looked, opened: BinaryIO) -> None:
+        self.ledger = ledger
+        self.path = path
+        self.looked = looked
+        self.opened = opened
+        self.offset = self.lines = 0
+        self.taken = Taken()
+
+    def run(self, before: Source | None) -> Taken:
+        """Read on behind what was read before, or everything."""
+        looked_ns = time.time_ns()
+        if before is not None:
+            reader: SessionReader | None = READERS[before.facts["agent"]].load(before.state)
+            self.offset, self.lines = before.offset, before.lines
+        else:
+            reader = reader_for(self.path, os.pread(self.opened.fileno(), _BEGINNING, 0))
+        if reader is None:
+            self._settle_foreign(looked_ns)
+            return self.taken
+        self.taken.agent = reader.agent
+        start = self.offset
+        number = before.source if before else self.ledger.new_source(str(self.path))
+        batch = _Batch(self.ledger, number)
+        for item, line in self._items(reader):
+            batch.add(item, line)
+        for item in reader.unsettled():
+            batch.add(item, 0)
+        batch.flush()
+        self.taken.bytes_read = self.offset - start
+        self.taken.waiting = max(0, self.looked.size - self.offset)
+        damaged = [*(before.damaged if before else []), *self.taken.damaged]
+        self._settle(number, reader, damaged, looked_ns)
+        return self.taken
+
+    def _items(self, reader: SessionReader) -> Iterator[tuple[Item, int]]:
+        if self.path.suffix == _DOCUMENT:
+            yield from self._document(reader)
+            return
+        for line, offset in whole_lines(self.opened, self.offset, self.lines):
+            self.offset, self.lines = offset, line.number
+            data = line.data
+            if data is None:
+                self._damaged(line.number, f"it is longer than {MAX_LINE_BYTES} bytes")
+                continue
+            if data[:1] == b"{" and data.endswith(_LINE_ENDS) and not any(needle in data for needle in reader.needles):
+                continue  # of no use here: neither parsed nor judged
+            if not data.strip():
+                continue
+            try:
+                record = decode_record(data)
+            except ValueError as error:
+                self._damaged(line.number, str(error))
+                continue
+            for item in reader.read(record, line.number):
+                yield item, line.number
+
+    def _document(self, reader: SessionReader) -> Iterator[tuple[Item, int]]:
+        data = self.opened.read(MAX_LINE_BYTES + 1)
+        try:
+            record = decode_record(data)
+        except ValueError as error:
+            self._damaged(1, str(error))
+            return
+        self.offset = len(data)
+        for item in reader.read(record, 1):
+            yield item, 1
+
+    def _damaged(self, number: int, reason: str) -> None:
+        self.taken.damaged.append(f"{self.path}, line {number}: {reason}")
+
+    def _settle(self, number: int, reader: SessionReader, damaged: list[str], looked_ns: int) -> None:
+        facts = reader.facts
+        self.ledger.settle(
+            Source(
+                source=number,
+                path=str(self.path),
+                adw_id=session_name(reader.agent, facts.session_id or str(self.path)),
+                is_main=facts.lane == MAIN,
+                **self.looked._asdict(),
+                looked_ns=looked_ns,
+                offset=self.offset,
+                lines=self.lines,
+                mark=mark_of(self.opened, self.offset),
+                state=reader.dump(),
+                facts=asdict(facts),
+                first_at=reader.first_at,
+                last_at=reader.last_at,
+                damaged=damaged[:_MOST_DAMAGED],
+            )
+        )
+
+    def _settle_foreign(self, looked_ns: int) -> None:
+        """Remember what is nobody's session, so that it is not opened again until it changes."""
+        size = self.looked.size
+        number = self.ledger.new_source(str(self.path))
+        mark = mark_of(self.opened, size)
+        self.ledger.settle(
+            Source(number, str(self.path), "", True, *self.looked, looked_ns, size, 0, mark, {}, {}, "", "", [])
+        )
+
+
+def session_name(agent: str, session_id: str) -> str:
+    """Name the session of a trace after an agent's: always the same, and good for a folder's name."""
+    name = f"{agent}-{session_id}"
+    if is_valid_id(name):
+        return name
+    return f"{agent}-{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:32]}"
