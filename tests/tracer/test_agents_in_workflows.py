@@ -91,6 +91,16 @@ def test_prompts_arrive_whole(project: Project, agent: str) -> None:
     assert list(prompts) == [text[: len(prompt)] for text, prompt in zip(given, prompts, strict=True)]
 
 
+def test_folder_is_the_repository_by_both_accounts(project: Project) -> None:
+    """An agent that believes PWD works in the repository, wherever the workflow was started."""
+    project.environment["PWD"] = "/somewhere/else"
+    stand_in = StandIn(project, "opencode")
+    stand_in.say(*answer("opencode", ENVELOPE))
+    build(project)
+
+    assert [[str(project.root)] * 2] == [sent["folders"] for sent in stand_in.sent()]
+
+
 REFUSALS: dict[str, list[dict[str, Any]]] = {
     "claude_code": [
         {"type": "result", "subtype": "success", "is_error": True, "result": "400 prompt is bad", "session_id": "s"}

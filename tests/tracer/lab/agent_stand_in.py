@@ -18,7 +18,8 @@ import json, os, sys
 from pathlib import Path
 folder = Path(__file__).parent
 number = len(list(folder.glob("sent.*")))
-sent = {"argv": sys.argv[1:], "stdin": sys.stdin.buffer.read().decode("utf-8", "surrogateescape")}
+stdin = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+sent = {"argv": sys.argv[1:], "stdin": stdin, "folders": [os.getcwd(), os.environ["PWD"]]}
 (folder / f"sent.{number}").write_text(json.dumps(sent))
 script = json.loads((folder / "script.json").read_text())
 play = script[min(number, len(script) - 1)]
@@ -59,7 +60,7 @@ class StandIn:
         (self._folder / "script.json").write_text(json.dumps(self.script))
 
     def sent(self) -> list[dict[str, Any]]:
-        """Return the arguments and the stdin of each start."""
+        """Return the arguments, the stdin and the folders (real and PWD) of each start."""
         return [json.loads(file.read_text()) for file in sorted(self._folder.glob("sent.*"))]
 
 

@@ -71,7 +71,8 @@ class AgentProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env={**os.environ, **environment, MARK: mark},
+                # Some agents believe PWD, which a shell would have set, more than the folder they are in.
+                env={**os.environ, "PWD": str(cwd), **environment, MARK: mark},
                 start_new_session=True,
                 bufsize=0,
             )
