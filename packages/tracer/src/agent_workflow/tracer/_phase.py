@@ -84,7 +84,7 @@ class Phase:
         from agent_workflow.tracer._exchange import Exchange  # brings pydantic, which code phases never need
 
         envelope = Exchange(self, call).run()
-        self._was_answered = True
+        self.note_answer()
         return envelope
 
     def event(self, type: str, name: str, payload: object, *, parent_id: str = "") -> str:  # noqa: A002 - the column's name
@@ -95,6 +95,10 @@ class Phase:
         """An agent is asked again."""
         self.attempt += 1
         self.run.tracer.row("phases", phase_id=self.id, attempt=self.attempt)
+
+    def note_answer(self) -> None:
+        """An agent has done what this phase is for; without that, a phase of kind ``agent`` cannot succeed."""
+        self._was_answered = True
 
     def note_breach(self, what: str) -> None:
         """An agent wrote where it may not; the phase cannot succeed any more."""

@@ -1,6 +1,6 @@
 """Records any agent command: its streams and its exit code pass through untouched.
 
-``main`` is the whole of it. What is loaded before the command starts is little; see ``docs/running.md``.
+What is loaded before the command starts is little; see ``docs/running.md``.
 """
 
 from agent_workflow.tracer.running._options import AGENTS, DEFAULT_GRACE_SECONDS, Options, parse
@@ -14,6 +14,12 @@ def run_command(options: Options) -> None:
     Args:
         options: what to run and how to record it.
     """
-    from agent_workflow.tracer.running._front import Front
+    from agent_workflow.tracer.running._starting import Launch
 
-    Front(options).run()
+    launch = Launch(options)
+    launch.start()
+    from agent_workflow.tracer.running._front import Front, leave  # the command is under way meanwhile
+
+    front = Front(launch)
+    status = front.run()
+    leave(status, front.stopped_by)

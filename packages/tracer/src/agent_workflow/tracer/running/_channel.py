@@ -15,28 +15,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 17
 _RECYCLE_BYTES = 1 << 24
-_FOLDERS = ("/var/tmp", "/tmp", ".")  # noqa: S108 - the file there has no name
-
-
-def open_spill() -> int:
-    """Open a file without a name, on a disk where there is one.
-
-    Raises:
-        OSError: nowhere is room for one.
-    """
-    fault: OSError | None = None
-    for folder in (os.environ.get("TMPDIR"), *_FOLDERS):
-        if not folder:
-            continue
-        path = os.path.join(folder, f".agent-workflow-{os.urandom(8).hex()}")  # noqa: PTH118 - pathlib takes long to load
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            os.unlink(path)  # noqa: PTH108 - as above
-        except OSError as error:
-            fault = error
-        else:
-            return descriptor
-    raise fault or OSError("no folder")
 
 
 class Channel:
@@ -53,17 +31,19 @@ class Channel:
         fault: why it wants no more, empty when all is well.
     """
 
-    def __init__(self, name: str, spill: int, sink: int, look: "Callable[[], object]") -> None:
+    def __init__(self, name: str, spill: int, sink: int, look: "Callable[[], object]", *, source: int) -> None:
         """Prepare a stream.
 
         Args:
             name: of the stream.
-            spill: from ``open_spill``, -1 for none.
+            spill: descriptor of a file without a name, -1 for none.
             sink: descriptor of the reader.
             look: called from another thread when something has changed.
+            source: descriptor it comes from.
         """
+        _widen(source)
         self.name = name
-        self.source = -1
+        self.source = source
         self.spilled = 0
         self.base = 0
         self.lost = 0
@@ -172,3 +152,13 @@ class Channel:
                 rest = rest[os.write(self._sink, rest) :]
             except BlockingIOError:  # whoever gave us the descriptor made it so
                 select.select([], [self._sink], [])
+
+
+def _widen(pipe: int) -> None:
+    """Let the command get ahead by a mebibyte: some agents lose what does not fit into the pipe when they end."""
+    import fcntl
+
+    try:
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
+    except (OSError, AttributeError):  # no pipe, or a system that leaves no choice
+        return

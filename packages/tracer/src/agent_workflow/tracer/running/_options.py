@@ -1,4 +1,4 @@
-"""What a call asks for, read without a library: those that read options take longer to load than the command to start."""
+"""What a call asks for, read without a library: such a one takes longer to load than the command to start."""
 
 AGENTS = ("auto", "pi", "claude_code", "codex", "gemini", "opencode")
 DEFAULT_GRACE_SECONDS = 5.0

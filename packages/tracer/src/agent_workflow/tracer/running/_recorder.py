@@ -1,4 +1,4 @@
-"""The recorder's process: writes the session while the front tells what happens, and ends the command if the front dies.
+"""The recorder's process: writes the session while the front tells what happens; if the front dies, ends the command.
 
 Whatever fails here is told to the user once and goes no further: the front does not wait for it.
 """
@@ -11,35 +11,35 @@ from typing import Final
 
 from agent_workflow.tracer._errors import TracerError
 from agent_workflow.tracer._keeper import kill_all
-from agent_workflow.tracer.running._plan import MARK, Plan, mark_of
 from agent_workflow.tracer.running._session import Session
+from agent_workflow.tracer.running._starting import MARK, Launch, mark_of
 
 _SIGTERM: Final = 15
 _PIECE: Final = 65_536
 
 
-def record(plan: Plan, inbox: int, upstream: int) -> None:
+def record(launch: Launch, inbox: int, upstream: int) -> None:
     """Record one command until the front has told its end, or has gone.
 
     Args:
-        plan: what is to be recorded.
+        launch: what is to be recorded.
         inbox: descriptor of what the front tells.
         upstream: descriptor of what it is answered.
     """
     answers = Upstream(upstream)
-    answers.unsaid = f"session {plan.adw_id} failed in "  # how the command ended is told by its exit code alone
+    answers.unsaid = f"session {launch.adw_id} failed in "  # how the command ended is told by its exit code alone
     sys.stderr = answers
-    told = Inbox(inbox, plan)
+    told = Inbox(inbox, launch)
     try:
-        Session(plan, answers.tell).record(told)
+        Session(launch, answers.answer).record(told)
     except SystemExit as ended:  # somebody asked this process, which the trace names, to end the run
         code = ended.code if isinstance(ended.code, int) else 128 + _SIGTERM
-        answers.tell("stop", code - 128)
+        answers.answer("stop", code - 128)
     except (TracerError, OSError) as error:
         hint = f" ({error.path})" if isinstance(error, TracerError) and error.path else ""
-        answers.tell("say", f"this session is not recorded in full: {error}{hint}")
+        answers.answer("say", f"this session is not recorded in full: {error}{hint}")
     except Exception as error:  # noqa: BLE001 - a fault of ours is told, and never the command's
-        answers.tell("say", f"this session is not recorded in full: {type(error).__name__}: {error}")
+        answers.answer("say", f"this session is not recorded in full: {type(error).__name__}: {error}")
     for _ in told:
         pass  # still watches over the command
 
@@ -63,10 +63,10 @@ class Upstream(io.TextIOBase):
         for line in lines:
             words = line.removeprefix("agent-workflow: ")
             if words.strip() and not (self.unsaid and words.startswith(self.unsaid)):
-                self.tell("say", words)
+                self.answer("say", words)
         return len(text)
 
-    def tell(self, *words: object) -> None:
+    def answer(self, *words: object) -> None:
         """Tell the front something; one that has gone hears nothing."""
         line = " ".join(map(str, words)).replace("\n", " ") + "\n"
         try:
@@ -78,9 +78,9 @@ class Upstream(io.TextIOBase):
 class Inbox:
     """What the front tells, in order. When it falls silent before the end, it was killed; then the command is, too."""
 
-    def __init__(self, descriptor: int, plan: Plan) -> None:
+    def __init__(self, descriptor: int, launch: Launch) -> None:
         self._descriptor = descriptor
-        self._plan = plan
+        self._launch = launch
         self._pids: set[int] = set()
         self._is_over = False
         self._rest = b""
@@ -105,8 +105,6 @@ class Inbox:
                 yield words
 
     def _end_command(self) -> None:
-        if self._plan.terminal is not None:
-            from agent_workflow.tracer.running._terminal import restore_settings
-
-            restore_settings(*self._plan.terminal)
-        kill_all(self._pids, f"{MARK}={mark_of(self._plan.adw_id, os.getpid())}".encode())
+        if self._launch.terminal is not None:
+            self._launch.terminal.restore()
+        kill_all(self._pids, f"{MARK}={mark_of(self._launch.adw_id, os.getpid())}".encode())

@@ -21,7 +21,7 @@ from agent_workflow.tracer._tracer import say
 from agent_workflow.tracer.running._agent import Agent
 from agent_workflow.tracer.running._ended import Ended
 from agent_workflow.tracer.running._place import settle
-from agent_workflow.tracer.running._plan import Plan
+from agent_workflow.tracer.running._starting import Launch
 from agent_workflow.tracer.running._stream import Stream
 
 _PHASE: Final = "run"
@@ -42,17 +42,17 @@ class Session:
         lane: of the agent, which also names the folder of its output.
     """
 
-    def __init__(self, plan: Plan, answer: Callable[..., None]) -> None:
+    def __init__(self, launch: Launch, answer: Callable[..., None]) -> None:
         """Prepare; nothing is written yet.
 
         Args:
-            plan: what is to be recorded.
+            launch: what is to be recorded.
             answer: tells the front something.
         """
-        program = PurePath(plan.options.command[0]).name
-        self.name = plan.options.name or program or "command"
-        self.lane = _lane(program if plan.options.agent == "auto" else plan.options.agent)
-        self._plan = plan
+        program = PurePath(launch.options.command[0]).name
+        self.name = launch.options.name or program or "command"
+        self.lane = _lane(program if launch.options.agent == "auto" else launch.options.agent)
+        self._launch = launch
         self._answer = answer
         self._streams: dict[str, Stream] = {}
         self._row: int | None = None
@@ -71,20 +71,20 @@ class Session:
             TracerError: the session cannot be begun or ended where it is kept.
             SystemExit: this process was told to end the run.
         """
-        options = self._plan.options
+        options = self._launch.options
         if options.state_root:
             os.environ["AGENT_WORKFLOW_STATE_ROOT"] = options.state_root
         config, problems = settle(options.db, Path.cwd())
         for problem in problems:
             say(f"{config.path}: {problem}; the command runs all the same")
-        run = ensure(config, self._plan.adw_id)
+        run = ensure(config, self._launch.adw_id)
         if options.is_verbose:
             say(f"session {run.adw_id} is kept in {run.files.directory}, its rows in {config.db}")
         try:
             run.tracer.row("sessions", adw_name=self.name)
             run.set_request(options.request or shlex.join(options.command))
             with contextlib.suppress(CommandFailed), run.phase(self._params()) as phase:
-                run.tracer.row("phases", phase_id=phase.id, kind="agent")
+                phase.note_answer()  # nobody parses a reply here: success is the command's own
                 with self._open_streams(run):
                     self._follow(phase, told)
             run.finish()
@@ -93,15 +93,14 @@ class Session:
             raise
 
     def _params(self) -> PhaseParams:
-        # Nobody parses a reply here, so success is the command's own: a code phase as far as its end is concerned.
-        return PhaseParams(name=_PHASE, kind="code", owner=self.lane, description=f"Run {self.name} and record it")
+        return PhaseParams(name=_PHASE, kind="agent", owner=self.lane, description=f"Run {self.name} and record it")
 
     @contextlib.contextmanager
     def _open_streams(self, run: Run) -> Iterator[None]:
         folder = run.files.agent(self.lane)
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as files:
-            for name, spill in self._plan.spills.items():
+            for name, spill in self._launch.spills.items():
                 file = files.enter_context((folder / _FILES[name]).open("ab", buffering=0))
                 self._streams[name] = Stream(spill, file, run.tracer.redactor)
             yield
@@ -112,33 +111,37 @@ class Session:
         Raises:
             CommandFailed: what was told amounts to that.
         """
-        agent = Agent(phase, self.lane, self._plan.options)
+        agent = Agent(phase, self.lane, self._launch.options)
         for kind, *words in told:
             if kind == "start":
                 self._began = _clock.stamp(float(words[1]))
                 self._note_process(phase, int(words[0]))
                 agent.began(self._began)
             elif kind == "refused":
-                raise CommandFailed(f"cannot start {self._plan.options.command[0]}: {os.strerror(int(words[0]))}")
+                raise CommandFailed(f"cannot start {self._launch.options.command[0]}: {os.strerror(int(words[0]))}")
             elif kind == "data":
                 self._read(agent, words[0], int(words[1]), _clock.stamp(float(words[2])))
-            elif kind == "base":
-                self._streams[words[0]].base = int(words[1])
-            elif kind == "gap":
-                self._streams[words[0]].lost = int(words[1])
-            elif kind == "stop":
-                self._stopped_by = signal.Signals(int(words[0])).name
-            elif kind == "left":
-                self._left_running = True
-            elif kind == "end":
-                self._ended = Ended.told(words)
             elif kind in ("done", "killed"):
                 self._finish(phase, agent, was_killed=kind == "killed")
+            else:
+                self._note(kind, words)
+
+    def _note(self, kind: str, words: list[str]) -> None:
+        if kind == "base":
+            self._streams[words[0]].base = int(words[1])
+        elif kind == "gap":
+            self._streams[words[0]].lost = int(words[1])
+        elif kind == "stop":
+            self._stopped_by = signal.Signals(int(words[0])).name
+        elif kind == "left":
+            self._left_running = True
+        elif kind == "end":
+            self._ended = Ended.told(words)
 
     def _read(self, agent: Agent, name: str, total: int, at: str) -> None:
         stream = self._streams[name]
         for line in stream.advance(total):
-            if name == "stdout" and self._plan.is_stream:
+            if name == "stdout" and self._launch.is_stream:
                 agent.read(line, at)
         if stream.wants_room:
             self._answer("read", name, total)
@@ -152,7 +155,7 @@ class Session:
         at = self._ended.at if self._ended else _clock.now()
         for name, stream in self._streams.items():
             for line in stream.rest():
-                if name == "stdout" and self._plan.is_stream:
+                if name == "stdout" and self._launch.is_stream:
                     agent.read(line, at)
             if stream.fault:
                 say(f"{stream.fault}; part of the command's output is not stored")
@@ -191,7 +194,7 @@ class Session:
                 kind="agent",
                 name=self.lane,
                 pid=pid,
-                command=recorded_command(self._plan.options.command),
+                command=recorded_command(self._launch.options.command),
                 started_at=self._began,
                 ended_at=None,
                 start_marker=living.start_marker if living else None,

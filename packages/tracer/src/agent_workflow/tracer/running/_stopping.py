@@ -21,8 +21,8 @@ class Stopping:
         is_under_way: something of the command may still run.
     """
 
-    def __init__(self, grace_seconds: float, mark: str) -> None:
-        self.pid = 0
+    def __init__(self, pid: int, grace_seconds: float, mark: str) -> None:
+        self.pid = pid
         self.reason = 0
         self.is_under_way = False
         self._grace_seconds = grace_seconds

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 else:
     import _signal as signal
 
+_MOST_KEYS = 65_536
 _IFLAG, _OFLAG, _CFLAG, _LFLAG, _CC = 0, 1, 2, 3, 6
 
 
@@ -29,6 +30,7 @@ class Terminal:
         is_interactive: stdin and stdout are.
         is_raw: the user's terminal is raw now.
         saved: its settings as they were.
+        has_keys: the user may type more.
     """
 
     def __init__(self, outputs: list[int], *, is_interactive: bool) -> None:
@@ -41,6 +43,8 @@ class Terminal:
         self.output = outputs[0]
         self.is_interactive = is_interactive
         self.is_raw = False
+        self.has_keys = is_interactive
+        self._keys = b""
         self.saved = termios.tcgetattr(self.output)
         self.master, self.slave = os.openpty()
         settings = termios.tcgetattr(self.output)
@@ -74,6 +78,44 @@ class Terminal:
         os.close(self.slave)
         self.slave = -1
 
+    def keep(self) -> int:
+        """Keep hold of the user's terminal under another number, for the recorder, who lets go of 1 and 2; return it.
+
+        There ``restore`` sets it right, whatever has become of the process that had made it raw.
+        """
+        self.output = os.dup(self.output)
+        self.is_raw = self.is_interactive
+        return self.output
+
+    def read_keys(self) -> bytes:
+        """Read what the user has typed; nothing when there will be no more."""
+        try:
+            data = os.read(0, _MOST_KEYS)
+        except OSError:
+            data = b""
+        self._keys += data
+        self.has_keys = bool(data)
+        return data
+
+    @property
+    def takes_keys(self) -> bool:
+        """Whether the user's keys are to be read now."""
+        return self.has_keys and self.is_raw and len(self._keys) < _MOST_KEYS
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether keys wait for the command."""
+        return bool(self._keys)
+
+    def type_keys(self) -> None:
+        """Hand the user's keys on, as many as the command's terminal takes."""
+        try:
+            self._keys = self._keys[os.write(self.master, self._keys) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the command has closed its terminal
+            self._keys = b""
+
     def make_raw(self) -> None:
         """Let keys through as they are, if the terminal is ours to do so now."""
         if not self.is_interactive or self.is_raw or not _is_in_foreground():
@@ -94,7 +136,7 @@ class Terminal:
         """Give the user's terminal its settings back; doing so twice is fine."""
         if self.is_raw:
             self.is_raw = False
-            restore_settings(self.output, self.saved)
+            _restore_settings(self.output, self.saved)
 
     def copy_size(self) -> None:
         """Give the command's terminal the size of the user's; the system tells the command."""
@@ -111,7 +153,7 @@ class Terminal:
         return bool(settings[_LFLAG] & termios.ISIG) and isinstance(key, bytes) and key != b"\0" and key in keys
 
 
-def restore_settings(descriptor: int, settings: "termios._AttrReturn") -> None:
+def _restore_settings(descriptor: int, settings: "termios._AttrReturn") -> None:
     """Set a terminal's settings, from the background, too; a terminal that has gone needs none."""
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     try:
