@@ -191,6 +191,21 @@ def test_conversation_goes_on(project: Project, model: ModelServer, agent: str) 
     assert "No JSON." in json.dumps(model.requests[-1])
 
 
+@pytest.mark.parametrize("agent", ["claude_code"], indirect=True)
+def test_subagent_is_counted_once(project: Project, model: ModelServer, agent: str) -> None:
+    """A sub-agent's call names the call that began it, and its spend is part of the whole."""
+    task = {"description": "look", "prompt": "Look around", "subagent_type": "general-purpose"}
+    nested = [Turn("", [("Task", task)]), Turn("", [shell("echo nested")[agent]]), Turn("Looked.")]
+    model.turns = [*nested, DONE]
+    (end,) = build(project)
+
+    inner, outer = (event["payload"] for event in project.events("run1", "tool_call"))
+    assert (outer["tool_call_id"], None) == (inner["parent_tool_call_id"], outer.get("parent_tool_call_id"))
+    assert spent(agent, range(4)) == end["tokens"]
+    assert spent(agent, range(1, 3)) == end["sends"][0]["subagent_usage"]["total_tokens"]
+    assert spent(agent, range(3, 4)) == end["context_tokens"]
+
+
 def test_provider_refuses(project: Project, model: ModelServer, agent: str) -> None:
     """A refusal fails the phase with the provider's words and is not asked again."""
     model.turns = [Turn("Look.", [shell("ls")[agent]]), Turn(status=400, error="prompt is bad")]
@@ -203,14 +218,14 @@ def test_provider_refuses(project: Project, model: ModelServer, agent: str) -> N
 
 def test_prompts_that_look_like_options(project: Project, model: ModelServer, agent: str) -> None:
     """A prompt may begin with a dash, an at sign or a slash, and be longer than an argument may be."""
-    prompts = ("--help me", "@nobody said", "/nothing of yours", "x" * 150_000 + " the end")
+    prompts = ("--help me", "@nobody said", "/cost of it", "x" * 150_000 + " the end")
     model.turns = [DONE]
     build(project, *prompts)
 
     sent = [json.dumps(request) for request in model.requests]
-    assert [True] * 4 == [
-        any(words in text for text in sent) for words in ("--help me", "@nobody said", "/nothing of", "xxx the end")
-    ]
+    assert [True] * 4 == [prompt[-12:] in text for prompt, text in zip(prompts, sent, strict=True)], (
+        "each prompt reaches the model once"
+    )
 
 
 def test_hung_agent_is_ended_whole(project: Project, model: ModelServer, agent: str) -> None:

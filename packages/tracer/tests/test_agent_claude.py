@@ -261,7 +261,7 @@ def test_transcript_of_a_subagent(tmp_path: Path) -> None:
         folder = file.parent / SESSION / "subagents"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
-        (folder / f"{name}.meta.json").write_text(json.dumps({"toolUseId": call}) + "\n")
+        (folder / f"{name}.meta.json").write_text(json.dumps({"toolUseId": call}, indent=2))
     outcome, _ = play(INIT, main, nested, code=-9, projects=tmp_path)
 
     assert outcome.subagents is not None

@@ -147,6 +147,77 @@ def test_no_stream_can_stop_a_reader(agent: str, records: list[Any]) -> None:
     assert json.dumps(outcome.usage.payload(), allow_nan=False)
 
 
+OWN_FILES = {
+    "claude_code": "some-project/s-1.jsonl",
+    "codex": "2026/11/30/rollout-x-s-1.jsonl",
+    "gemini": "some-project/chats/session-x-s-1.jsonl",
+}
+OWN_TYPES = [
+    "assistant",
+    "gemini",
+    "event_msg",
+    "response_item",
+    "turn_context",
+    "token_usage_record",
+    "task_started",
+    "token_count",
+    "turn_aborted",
+    "item_completed",
+    "function_call",
+    "function_call_output",
+]
+OWN_KEYS = [
+    "payload",
+    "info",
+    "arguments",
+    "output",
+    "call_id",
+    "toolCalls",
+    "functionResponse",
+    "response",
+    "thoughts",
+    "isSidechain",
+    "total_token_usage",
+    "last_token_usage",
+    "model_context_window",
+    *KEYS,
+]
+
+
+@pytest.mark.parametrize("agent", OWN_FILES)
+@given(
+    records=st.lists(
+        st.dictionaries(st.sampled_from(OWN_KEYS), JSON | st.sampled_from(OWN_TYPES), max_size=8)
+        | st.fixed_dictionaries({"type": st.sampled_from(OWN_TYPES), "payload": JSON, "message": JSON, "id": JSON}),
+        max_size=8,
+    ),
+    tail=st.binary(max_size=20),
+)
+def test_no_file_of_an_agent_can_stop_a_reader(
+    agent: str, records: list[Any], tail: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever an agent's own file holds, completing goes on, and what is summed up can be written."""
+    folder = tmp_path_factory.mktemp("own")
+    file = folder / OWN_FILES[agent]
+    file.parent.mkdir(parents=True)
+    head = json.dumps({"sessionId": "s-1", "type": "assistant", "uuid": "u"}).encode()
+    file.write_bytes(b"\n".join([head, *(json.dumps(record).encode() for record in records), tail]))
+    readers: dict[str, StreamReader] = {
+        "claude_code": ClaudeStream(folder),
+        "codex": CodexStream(folder),
+        "gemini": GeminiStream(folder),
+    }
+    reader = readers[agent]
+    first = {"session_id": "s-1", "thread_id": "s-1", "uuid": "u", "message": {}}
+    kind = {"claude_code": "assistant", "codex": "thread.started", "gemini": "init"}[agent]
+    list(reader.read(json.dumps({**first, "type": kind}).encode(), AT))
+    seen = list(reader.complete())
+    outcome = reader.outcome(0, AT)
+
+    assert outcome.own_record == file
+    assert json.dumps([outcome.usage.payload(), [str(item) for item in seen]], allow_nan=False)
+
+
 @pytest.mark.parametrize("agent", READERS)
 def test_damage_is_counted(agent: str) -> None:
     """Lines that are no records, or that nest absurdly, are counted and passed over; empty ones are nothing."""

@@ -37,7 +37,7 @@ def launch(agent: str, **changes: object) -> Launch:
     return coding_agent(agent).launch(replace(SEND, **changes))  # type: ignore[arg-type] # each test knows its fields
 
 
-@pytest.mark.parametrize("prompt", ["--help me", "@nobody said", "-", "/clear", "x" * 150_000, "漢\u2028字 \ud800"])
+@pytest.mark.parametrize("prompt", ["--help me", "@nobody said", "-", "x" * 150_000, "漢\u2028字 \ud800"])
 @pytest.mark.parametrize("agent", THROUGH_STDIN)
 def test_prompt_goes_through_stdin(agent: str, prompt: str) -> None:
     """A prompt that looks like an option, or is longer than an argument may be, comes through as it is."""
@@ -47,9 +47,17 @@ def test_prompt_goes_through_stdin(agent: str, prompt: str) -> None:
     assert prompt not in started.argv or prompt == "-"
 
 
+def test_prompt_that_is_no_command() -> None:
+    """Claude Code and gemini-cli take a slash for a command of their own, but not behind a line break."""
+    prompts = [launch(agent, prompt="/clear").stdin for agent in THROUGH_STDIN]
+
+    assert [b"\n/clear", b"/clear", b"/clear"] == prompts
+    assert "--prompt=\n/clear" == launch("gemini", prompt="/clear").argv[-1]
+
+
 @pytest.mark.parametrize(
     ("prompt", "argument"),
-    [("--help me", "--prompt=--help me"), ("@nobody", "--prompt=@nobody"), ("/clear", "--prompt=\n/clear")],
+    [("--help me", "--prompt=--help me"), ("@nobody", "--prompt=@nobody")],
 )
 def test_prompt_of_gemini_is_one_argument(prompt: str, argument: str) -> None:
     """gemini-cli waits for stdin only so long: what fits is an argument that can be taken for nothing else."""

@@ -66,10 +66,11 @@ class Exchange:
         known = self.phase.run.agent_map().get(self.agent.name)
         wanted = (self.agent.model, self.agent.coding_agent)
         found = known if isinstance(known, dict) else {}
-        if (found.get("model"), found.get("coding_agent")) != wanted:
+        is_same = (found.get("model"), found.get("coding_agent")) == wanted
+        if not is_same or not isinstance(found.get("session_id"), str):
             found = {"session_id": f"sssf-{self.phase.run.adw_id}-{self.agent.name}-{secrets.token_hex(2)}"}
         counted = found.get("counted")
-        self.session_id = str(found["session_id"])
+        self.session_id: str = found["session_id"]
         self.continues = found.get("continues") is True
         self.counted: dict[str, int] = counted if isinstance(counted, dict) else {}
 
@@ -81,9 +82,11 @@ class Exchange:
         self._save_conversation()
         moment = _clock.now()
         row: dict[str, Any] = {"agent": agent.name, **entry, "color": agent.color, "last_used_at": moment}
-        row["context_window"] = self.adapter.context_window(agent.model)
+        window = self.adapter.context_window(agent.model)
         if is_new:
-            row |= {"created_at": moment, "context_tokens": None}
+            row |= {"created_at": moment, "context_tokens": None, "context_window": window}
+        elif window is not None:
+            row["context_window"] = window
         run.tracer.row("agent_sessions", **row)
         started = {
             **entry,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent_workflow.tracer.agents._claude_stream import ClaudeStream
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
-from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command, refuse
+from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command, no_command, refuse
 
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "max"}
 
@@ -36,7 +36,7 @@ class ClaudeCode:
             argv += ["--append-system-prompt-file", str(send.system_file)]
         elif send.system:
             argv += [f"--append-system-prompt={send.system}"]
-        return Launch(argv, stdin=send.prompt.encode("utf-8", "replace"))
+        return Launch(argv, stdin=no_command(send.prompt).encode("utf-8", "replace"))
 
     def reader(self, send: Send) -> StreamReader:  # noqa: ARG002 - every line says which conversation it is of
         """Return a reader that knows where the transcripts are."""

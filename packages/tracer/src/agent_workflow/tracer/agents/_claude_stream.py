@@ -14,7 +14,7 @@ from agent_workflow.tracer._json import as_float
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._claude_messages import Messages, Results
 from agent_workflow.tracer.agents._json_stream import JsonStream, exit_words, mapping, text_of, words
-from agent_workflow.tracer.agents._own_record import RecordFile, find_file
+from agent_workflow.tracer.agents._own_record import RecordFile, find_file, read_object
 from agent_workflow.tracer.agents._protocol import (
     Compacted,
     Seen,
@@ -117,7 +117,7 @@ class ClaudeStream(JsonStream):
         return []
 
     def _complete_subagent(self, file: Path) -> None:
-        about = next(RecordFile(file.with_suffix(".meta.json")).new_records(), {})
+        about = read_object(file.with_suffix(".meta.json"))
         call = words(about.get("toolUseId"))
         parent = call if call in self._task_calls else None
         for record in RecordFile(file).new_records(b'"assistant"'):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent_workflow.tracer.agents._gemini_stream import GeminiStream
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
-from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command, refuse, with_system
+from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command, no_command, refuse, with_system
 
 
 class Gemini:
@@ -26,9 +26,7 @@ class Gemini:
             argv += ["--resume", send.session_id]
         if send.model:
             argv += ["-m", send.model.removeprefix("google/")]
-        prompt = with_system(send)
-        if prompt.startswith("/"):
-            prompt = f"\n{prompt}"  # it would be taken for a command of gemini-cli's own
+        prompt = no_command(with_system(send))
         # gemini-cli waits half a second for stdin, which on a busy machine may be too short: only what does not fit
         # into an argument goes there.
         data = prompt.encode("utf-8", "replace")

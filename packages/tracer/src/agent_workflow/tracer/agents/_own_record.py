@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from agent_workflow.tracer._json import MAX_LINE_BYTES, decode_record
 
+_LARGEST_OBJECT: Final = 1 << 20
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
 
 
@@ -38,6 +39,16 @@ def size_of(file: Path | None) -> int:
         return file.stat().st_size if file else 0
     except OSError:
         return 0
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Read a small file that is one JSON object; one that cannot be read is an empty one."""
+    if size_of(file) > _LARGEST_OBJECT or not file.is_file():
+        return {}
+    try:
+        return _decoded(file.read_bytes()) or {}
+    except OSError:
+        return {}
 
 
 class RecordFile:

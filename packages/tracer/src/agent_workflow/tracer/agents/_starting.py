@@ -39,3 +39,8 @@ def refuse(send: Send, agent: str, *, tools: bool) -> None:
 def with_system(send: Send) -> str:
     """Put the system text before the first prompt of a conversation, for agents that take none of their own."""
     return send.prompt if send.continues or not send.system else f"{send.system}\n\n{send.prompt}"
+
+
+def no_command(prompt: str) -> str:
+    """Put a line break before a slash, for agents that take such a prompt for a command of their own."""
+    return f"\n{prompt}" if prompt.startswith("/") else prompt
