@@ -5,6 +5,7 @@ they are UUIDs of version 7, made when a turn really ran. The running totals nam
 told again whenever nothing was spent.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -17,15 +18,16 @@ from agent_workflow.tracer.importing._items import Item, ModelCall
 from agent_workflow.tracer.importing._reading import SessionReader
 
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
-_GOOD: Final = ("Process exited with code 0\n", "Exit code: 0\n")
-_BAD: Final = (
-    "Process exited with code ",
-    "Exit code: ",
-    "verification failed",
+_EXIT_CODE: Final = re.compile(r"^(?:Process exited with code |Exit code: )(\d+)$", re.MULTILINE)
+_REFUSALS: Final = (
+    "apply_patch verification failed",
+    "approval policy is",
+    "exec command rejected",
+    "failed to parse",
     "patch rejected",
-    "rejected",
-    "unsupported call",
+    "unsupported ",
 )
+_ABORTED: Final = "aborted by user"
 _RUNNING: Final = "Process running with session ID"
 _HEAD: Final = 1_000
 
@@ -258,7 +260,10 @@ def _judged(text: str) -> tuple[str, bool, float | None]:
             duration = None if seconds is None else seconds * 1_000
             return words(told.get("output")), about["exit_code"] == 0, duration
     head = text[:_HEAD]
-    return text, any(mark in head for mark in _GOOD) or not any(mark in head for mark in _BAD), None
+    code = _EXIT_CODE.search(head)
+    if code is not None:
+        return text, code[1] == "0", None
+    return text, not head.startswith(_REFUSALS) and _ABORTED not in head, None
 
 
 def _arguments(told: object) -> object:

@@ -3,16 +3,18 @@
 An estimate is never added to what was billed. A model that the list does not know has no price: not zero.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from importlib.metadata import version
-from typing import Any, Final
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final, NamedTuple
 
 from agent_workflow.tracer._clock import parse_time
 from agent_workflow.tracer._usage import Usage
 
 _PACKAGE: Final = "genai-prices"
+_MANY: Final = 1_000_000
 _PROVIDERS: Final = {
     "gemini": "google",
     "google-gemini-cli": "google",
@@ -39,22 +41,19 @@ class Estimate:
 
 
 class Prices:
-    """A price list; asking it needs no network and no account."""
+    """A price list; asking it needs no network and no account. It is loaded when it is first asked."""
 
     def __init__(self) -> None:
-        """Load the list.
+        """Look for the list.
 
         Raises:
-            ModuleNotFoundError: the extra ``prices`` is not installed.
+            PackageNotFoundError: the extra ``prices`` is not installed.
         """
-        from genai_prices import Usage as TokenUsage
-        from genai_prices import data_snapshot
-
         self.catalogue = f"{_PACKAGE} {version(_PACKAGE)}"
-        # The bundled list, whatever a program that we are part of has put in its place.
-        self._list = data_snapshot._bundled_snapshot()
-        self._usage = TokenUsage
-        self._unknown: set[tuple[str, str]] = set()
+        self._list: Any = None
+        self._models: dict[tuple[str, str], Any] = {}
+        self._tiers: dict[int, tuple[Any, list[int]]] = {}
+        self._rates: dict[tuple[int, int], _Rates | None] = {}
 
     def estimate(
         self, provider: str, model: str, usage: Usage, at: str, *, long_cache_write: int = 0
@@ -71,48 +70,119 @@ class Prices:
         Returns:
             ``None`` when the list does not know the model or has no price for it.
         """
-        named = model.removeprefix(f"{provider}/") if provider else model
-        if not named or (provider, named) in self._unknown:
+        found = self._model(provider, model.removeprefix(f"{provider}/") if provider else model)
+        if found is None:
             return None
-        calls = self._counted(usage, long_cache_write)
-        try:
-            told: Any = self._list.calc(calls, named, _PROVIDERS.get(provider, provider) or None, None, _moment(at))
-        except LookupError:
-            self._unknown.add((provider, named))
+        price = found.get_prices(_moment(at))
+        if not any(value for value in vars(price).values()):
+            return None  # an entry without prices, not one that is free
+        rates = self._rates_of(price, usage.input + usage.cache_read + usage.cache_write)
+        if rates is None:
             return None
-        except (ValueError, ArithmeticError):
-            return None  # counts that contradict each other have no price
-        cost = Decimal(told.total_price)
-        if cost == 0 and usage.total > 0 and not _is_free(told.model_price):
-            return None
+        cost = rates.cost(usage, min(long_cache_write, usage.cache_write))
         return Estimate(cost, self.catalogue)
 
-    def _counted(self, usage: Usage, long_cache_write: int) -> Any:  # noqa: ANN401 - of the package
-        counts = {
-            "input_tokens": usage.input + usage.cache_read + usage.cache_write,
-            "cache_read_tokens": usage.cache_read,
-            "cache_write_tokens": usage.cache_write,
-            "output_tokens": usage.output,
-        }
-        if long_cache_write:
-            counts["cache_write_1h_tokens"] = min(long_cache_write, usage.cache_write)
-        return self._usage(**counts)
+    def _model(self, provider: str, model: str) -> Any:  # noqa: ANN401 - of the package
+        key = (provider, model)
+        if key not in self._models:
+            self._models[key] = self._find(_PROVIDERS.get(provider, provider) or None, model) if model else None
+        return self._models[key]
+
+    def _find(self, provider: str | None, model: str) -> Any:  # noqa: ANN401 - of the package
+        if self._list is None:
+            from genai_prices import data_snapshot
+
+            # The bundled list, whatever a program that we are part of has put in its place.
+            self._list = data_snapshot._bundled_snapshot()
+        try:
+            return self._list.find_provider_model(model, None, provider, None)[1]
+        except LookupError:
+            return None
+
+    def _rates_of(self, price: Any, sent: int) -> "_Rates | None":  # noqa: ANN401 - of the package
+        """Return the rates for a call into which so many tokens went: asking the list each time takes far longer."""
+        if id(price) not in self._tiers:
+            # Kept with the price, so that its id is not given to another.
+            self._tiers[id(price)] = (price, _tier_starts(price))
+        starts = self._tiers[id(price)][1]
+        tier = bisect_left(starts, sent)
+        key = (id(price), tier)
+        if key not in self._rates:
+            self._rates[key] = _rates(_in_tier(price, sent))
+        return self._rates[key]
+
+
+class _Rates(NamedTuple):
+    """Dollars for one token of each kind."""
+
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal
+    cache_write: Decimal
+    long_cache_write: Decimal
+
+    def cost(self, usage: Usage, long: int) -> Decimal:
+        return (
+            self.input * usage.input
+            + self.output * usage.output
+            + self.cache_read * usage.cache_read
+            + self.cache_write * (usage.cache_write - long)
+            + self.long_cache_write * long
+        )
+
+
+def _tier_starts(price: Any) -> list[int]:  # noqa: ANN401 - of the package
+    from genai_prices.types import TieredPrices
+
+    tiered = [value for value in vars(price).values() if isinstance(value, TieredPrices)]
+    return sorted({tier.start for value in tiered for tier in value.tiers})
+
+
+def _in_tier(price: Any, sent: int) -> Any:  # noqa: ANN401 - of the package
+    """Return the price that holds when so many tokens go in: all of them pay the rate of the highest tier reached."""
+    from genai_prices.types import TieredPrices
+
+    flat = {}
+    for name, value in vars(price).items():
+        if isinstance(value, TieredPrices):
+            reached = [tier.price for tier in value.tiers if sent > tier.start]
+            flat[name] = reached[-1] if reached else value.base
+        else:
+            flat[name] = value
+    return type(price)(**flat)
+
+
+def _rates(price: Any) -> _Rates | None:  # noqa: ANN401 - of the package
+    """Ask the list what a million tokens of each kind cost; ``None`` when it contradicts itself."""
+    cached_read = {"input_tokens": _MANY, "cache_read_tokens": _MANY}
+    cached_write = {"input_tokens": _MANY, "cache_write_tokens": _MANY}
+    kinds = (
+        {"input_tokens": _MANY, "cache_read_tokens": 0, "cache_write_tokens": 0},
+        {"output_tokens": _MANY},
+        cached_read,
+        cached_write,
+        {**cached_write, "cache_write_1h_tokens": _MANY},
+    )
+    try:
+        costs = [_calculated(price, kind) for kind in kinds]
+    except (ValueError, ArithmeticError):
+        return None
+    return _Rates(*(cost / _MANY for cost in costs))
+
+
+def _calculated(price: Any, counts: dict[str, int]) -> Decimal:  # noqa: ANN401 - of the package
+    from genai_prices import Usage as TokenUsage
+
+    return Decimal(price.calc_price(TokenUsage(**counts))["total_price"])
 
 
 def load_prices() -> Prices | None:
     """Return the price list, ``None`` when the extra ``prices`` is not installed."""
     try:
         return Prices()
-    except ModuleNotFoundError as error:
-        if error.name not in ("genai_prices", "genai-prices"):
-            raise
+    except PackageNotFoundError:
         return None
 
 
 def _moment(at: str) -> datetime:
     return parse_time(at) or datetime.now(UTC)
-
-
-def _is_free(price: Any) -> bool:  # noqa: ANN401 - of the package
-    """Tell a price of zero from one that is not stated."""
-    return getattr(price, "input_mtok", None) is not None or getattr(price, "output_mtok", None) is not None
