@@ -243,6 +243,31 @@ def test_transcript_completes_a_killed_run(tmp_path: Path) -> None:
     )
 
 
+def test_transcript_of_a_compacted_conversation(tmp_path: Path) -> None:
+    """The transcript's older messages do not bring back a context that was given up."""
+    compact = {"type": "system", "subtype": "compact_boundary", "session_id": SESSION}
+    first, second = block("m1", text("a")), block("m2", text("b"))
+    transcript(tmp_path, final(first, 50), final(second, 60))
+    given_up, _ = play(INIT, first, second, compact, projects=tmp_path)
+    known, _ = play(INIT, first, compact, second, projects=tmp_path)
+
+    assert (None, 70) == (given_up.context_tokens, known.context_tokens)
+
+
+def test_message_that_was_killed_while_it_was_written(tmp_path: Path) -> None:
+    """A message without a stop reason counts as far as it is known, and its output is no part of the context."""
+    started = final(block("m2", text("b"), spent=usage(30, 1)), 3, stop="")
+    transcript(tmp_path, final(block("m1", text("a")), 50), started)
+    outcome, _ = play(INIT, block("m1", text("a")), code=-9, projects=tmp_path)
+
+    assert (40, 53, 30, "") == (
+        outcome.usage.input,
+        outcome.usage.output,
+        outcome.context_tokens,
+        outcome.stop_reason,
+    )
+
+
 def test_transcript_of_a_resumed_conversation(tmp_path: Path) -> None:
     """Messages of earlier sends come first in the file and are none of ours."""
     transcript(tmp_path, final(block("old", text("x")), 900), final(block("m1", text("a")), 50))

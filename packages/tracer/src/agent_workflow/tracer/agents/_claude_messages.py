@@ -77,13 +77,9 @@ class Messages:
 
     def take(self, message: dict[str, Any], parent: str) -> None:
         """Take one block of a message; its usage is the last that was told, unless the final one is known."""
-        kept = self._kept(words(message.get("id")) or f"message {len(self._messages)}", parent)
-        kept.model = words(message.get("model")) or kept.model
+        kept = self._update(words(message.get("id")) or f"message {len(self._messages)}", message, parent)
         if text := text_of(message.get("content")).strip("\n"):
             kept.texts.append(text)
-        stop_reason = words(message.get("stop_reason"))
-        if isinstance(message.get("usage"), dict) and (stop_reason or not kept.is_final):
-            self._set(kept, _usage(message["usage"]), stop_reason)
 
     def take_event(self, event: dict[str, Any], parent: str) -> None:
         """Take an event of the model's own stream, which is there when partial messages were asked for."""
@@ -97,7 +93,7 @@ class Messages:
                 self._set(kept, _usage(told), words(mapping(event.get("delta")).get("stop_reason")))
 
     def finish(self, record: dict[str, Any], parent: str | None = "") -> None:
-        """Take a message as a transcript has it, which is final.
+        """Take a message as a transcript has it: final, unless it was killed while it was written.
 
         Args:
             record: a line of the transcript.
@@ -107,20 +103,19 @@ class Messages:
         identity = words(message.get("id"))
         if record.get("type") != "assistant" or message.get("model") == "<synthetic>" or not identity:
             return
-        if parent is None and identity not in self._messages:
-            return
-        kept = self._kept(identity, parent or "")
-        kept.model = words(message.get("model")) or kept.model
-        stop_reason = words(message.get("stop_reason"))
-        if isinstance(message.get("usage"), dict) and stop_reason:
-            self._set(kept, _usage(message["usage"]), stop_reason)
+        if parent is not None or identity in self._messages:
+            self._update(identity, message, parent or "")
 
-    def _kept(self, identity: str, parent: str) -> _Message:
+    def _update(self, identity: str, message: dict[str, Any], parent: str) -> _Message:
         if identity not in self._messages:
             self._messages[identity] = _Message(parent)
+            if not parent:
+                self._last, self.stop_reason, self._is_compacted = identity, "", False
         kept = self._messages[identity]
-        if not kept.parent and self._last != identity:
-            self._last, self.stop_reason, self._is_compacted = identity, "", False
+        kept.model = words(message.get("model")) or kept.model
+        stop_reason = words(message.get("stop_reason"))
+        if isinstance(message.get("usage"), dict) and (stop_reason or not kept.is_final):
+            self._set(kept, _usage(message["usage"]), stop_reason)
         return kept
 
     def _set(self, kept: _Message, usage: Usage, stop_reason: str) -> None:

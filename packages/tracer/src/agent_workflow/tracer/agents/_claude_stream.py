@@ -14,7 +14,7 @@ from agent_workflow.tracer._json import as_float
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._claude_messages import Messages, Results
 from agent_workflow.tracer.agents._json_stream import JsonStream, exit_words, mapping, text_of, words
-from agent_workflow.tracer.agents._own_record import RecordFile, find_file, read_object
+from agent_workflow.tracer.agents._own_record import RecordFile, files_below, find_file, read_object
 from agent_workflow.tracer.agents._protocol import (
     Compacted,
     Seen,
@@ -59,7 +59,7 @@ class ClaudeStream(JsonStream):
         self._messages = Messages()
         self._results = Results()
         self._lines: set[str] = set()
-        self._task_calls: set[str] = set()
+        self._call_ids: set[str] = set()
         self._refusal: tuple[str, str] | None = None
         self._retries = 0
         self._waits_for = ""
@@ -112,14 +112,14 @@ class ClaudeStream(JsonStream):
                 self._messages.finish(record)
         if is_ours:
             self._own_record = file
-        for nested in sorted((file.parent / self.session_id / "subagents").glob("agent-*.jsonl")):
+        for nested in files_below(file.parent / self.session_id / "subagents", "agent-*.jsonl"):
             self._complete_subagent(nested)
         return []
 
     def _complete_subagent(self, file: Path) -> None:
         about = read_object(file.with_suffix(".meta.json"))
         call = words(about.get("toolUseId"))
-        parent = call if call in self._task_calls else None
+        parent = call if call in self._call_ids else None
         for record in RecordFile(file).new_records(b'"assistant"'):
             self._messages.finish(record, parent)
 
@@ -198,7 +198,7 @@ class ClaudeStream(JsonStream):
             kind = words(mapping(block).get("type"))
             if kind.endswith("tool_use"):  # the server's own tools are called and return within one message
                 call_id = words(block.get("id"))
-                self._task_calls.add(call_id)
+                self._call_ids.add(call_id)
                 self.calls.start(call_id, words(block.get("name")) or "tool", block.get("input"), at, parent)
             elif kind.endswith("tool_result"):
                 seen.append(self._returned(block, None, parent, at))

@@ -27,10 +27,18 @@ def find_file(folder: Path, pattern: str, session_id: str) -> Path | None:
     if not _SAFE_ID.match(session_id):
         return None
     try:
-        found = [file for file in folder.glob(pattern.format(id=session_id)) if file.is_file()]
+        found = files_below(folder, pattern.format(id=session_id))
         return max(found, key=lambda file: file.stat().st_mtime_ns, default=None)
     except OSError:
         return None
+
+
+def files_below(folder: Path, pattern: str) -> list[Path]:
+    """Return the regular files whose paths below a folder match, sorted; none when it cannot be read."""
+    try:
+        return sorted(file for file in folder.glob(pattern) if file.is_file())
+    except OSError:
+        return []
 
 
 def size_of(file: Path | None) -> int:
