@@ -14,7 +14,7 @@ def run_command(options: Options) -> None:
     Args:
         options: what to run and how to record it.
     """
-    from agent_workflow.tracer.running._starting import Launch
+    from agent_workflow.tracer.running._launch import Launch
 
     launch = Launch(options)
     launch.start()

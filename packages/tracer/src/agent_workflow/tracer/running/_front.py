@@ -10,13 +10,13 @@ import select
 import time
 
 from agent_workflow.tracer.running._channel import Channel
+from agent_workflow.tracer.running._launch import Launch
 from agent_workflow.tracer.running._line import Line
-from agent_workflow.tracer.running._starting import CannotStart, Launch
+from agent_workflow.tracer.running._starting import FORWARDED, STOPS, CannotStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from types import FrameType
 
     from agent_workflow.tracer.running._stopping import Stopping
 else:
@@ -25,9 +25,6 @@ else:
 _LINGER_SECONDS = 1.0
 _RECORDER_SECONDS = 20.0
 _PATIENCE_SECONDS = 2.0
-_STOPS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-_FORWARDED = (signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-_WATCHED = (*_STOPS, *_FORWARDED, signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
 _NOT_FOUND, _NOT_EXECUTABLE = 127 << 8, 126 << 8
 
 
@@ -50,11 +47,11 @@ class Front:
             for name, sink in launch.sinks.items()
         ]
         self._announced = {channel.name: 0 for channel in self._channels}
-        self._wake, self._waker = os.pipe()
         self._quiet_since = time.monotonic()
         self._done_at = 0.0
         self._leave_by = 0.0
         self._is_done = False
+        self._is_recorded = False
 
     def run(self) -> int:
         """Follow the command to its end.
@@ -63,7 +60,6 @@ class Front:
             Its status, as ``wait`` gives it.
         """
         try:
-            self._watch_signals()
             for fault in self._launch.faults:
                 self._say(fault)
             if self._launch.refusal is not None:
@@ -81,14 +77,6 @@ class Front:
     def stopped_by(self) -> int:
         """Number of the signal that told this process to stop, 0 when none did."""
         return 0 if self._stopping is None else self._stopping.reason
-
-    def _watch_signals(self) -> None:
-        os.set_blocking(self._wake, False)
-        os.set_blocking(self._waker, False)
-        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
-        for number in _WATCHED:
-            if number == signal.SIGCHLD or signal.getsignal(number) != signal.SIG_IGN:  # nohup means it
-                signal.signal(number, _nothing)
 
     def _begin(self) -> None:
         self._line.tell("start", self._launch.pid, f"{self._launch.began:.3f}")
@@ -111,7 +99,7 @@ class Front:
     def _turn(self) -> None:
         """Wait for something to happen and see to it."""
         line, terminal = self._line, self._terminal
-        reading = [self._wake, *(channel.source for channel in self._channels if channel.wants)]
+        reading = [self._launch.wake, *(channel.source for channel in self._channels if channel.wants)]
         writing = [line.outbox] if line.is_waiting else []
         if line.answers >= 0:
             reading.append(line.answers)
@@ -126,8 +114,8 @@ class Front:
             self._hand_keys_on(0 in ready)
         if line.answers in ready:
             self._listen()
-        if self._wake in ready:
-            for number in os.read(self._wake, 4096):
+        if self._launch.wake in ready:
+            for number in os.read(self._launch.wake, 4096):
                 self._signalled(number)
         self._announce()
         self._look_after_end()
@@ -214,9 +202,9 @@ class Front:
             self._suspend()
         elif number == signal.SIGCONT:
             self._resume()
-        elif number in _FORWARDED or (number == signal.SIGINT and self._terminal is not None):
+        elif number in FORWARDED or (number == signal.SIGINT and self._terminal is not None):
             self._pass_on(number)
-        elif number in _STOPS:
+        elif number in STOPS:
             self._stop(number)
 
     def _stop(self, number: int) -> None:
@@ -261,21 +249,23 @@ class Front:
         for kind, *rest in self._line.listen():
             if kind == "say" and self._line.is_news(" ".join(rest)):
                 self._say(" ".join(rest))
+            elif kind == "over":
+                self._is_recorded = True
             elif kind == "stop":
                 self._stop(int(rest[0]))
             elif kind == "read":
                 channel = next(channel for channel in self._channels if channel.name == rest[0])
                 if channel.recycle(int(rest[1])):
                     self._line.tell("base", channel.name, channel.base)
-        if self._line.answers < 0 and not self._is_done:
-            self._say("the recorder has ended; the command goes on unrecorded")
+        if self._line.answers < 0 and not self._is_recorded:
+            self._say("the recorder has ended before the command; the session is not recorded in full")
 
     def _is_terminal(self, channel: Channel) -> bool:
         return self._terminal is not None and self._launch.sinks[channel.name] in self._terminal.outputs
 
     def _look(self) -> None:
         try:
-            os.write(self._waker, b"\0")
+            os.write(self._launch.waker, b"\0")
         except OSError:
             return  # there is enough to look at already
 
@@ -306,7 +296,3 @@ def leave(status: int, stopped_by: int) -> None:
         signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     os._exit(128 + number)
-
-
-def _nothing(_: int, __: "FrameType | None") -> None:
-    return None

@@ -11,8 +11,8 @@ from typing import Final
 
 from agent_workflow.tracer._errors import TracerError
 from agent_workflow.tracer._keeper import kill_all
+from agent_workflow.tracer.running._launch import MARK, Launch, mark_of
 from agent_workflow.tracer.running._session import Session
-from agent_workflow.tracer.running._starting import MARK, Launch, mark_of
 
 _SIGTERM: Final = 15
 _PIECE: Final = 65_536
@@ -42,6 +42,7 @@ def record(launch: Launch, inbox: int, upstream: int) -> None:
         answers.answer("say", f"this session is not recorded in full: {type(error).__name__}: {error}")
     for _ in told:
         pass  # still watches over the command
+    answers.answer("over")
 
 
 class Upstream(io.TextIOBase):

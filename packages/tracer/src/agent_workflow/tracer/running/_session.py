@@ -20,8 +20,8 @@ from agent_workflow.tracer._run import Run
 from agent_workflow.tracer._tracer import say
 from agent_workflow.tracer.running._agent import Agent
 from agent_workflow.tracer.running._ended import Ended
+from agent_workflow.tracer.running._launch import Launch
 from agent_workflow.tracer.running._place import settle
-from agent_workflow.tracer.running._starting import Launch
 from agent_workflow.tracer.running._stream import Stream
 
 _PHASE: Final = "run"

@@ -1,31 +1,24 @@
-"""Starting the recorder and the command: two forks of a process that has loaded next to nothing.
-
-What is here is all that is loaded before the command runs; finding and reading one more module takes a third of a
-millisecond.
-"""
+"""Starting the recorder and the command: two forks of a process that has loaded next to nothing."""
 
 import errno
 import os
 import select
-import sys
-import time
-
-from agent_workflow.tracer.running._options import Options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Mapping
+    from types import FrameType
 
+    from agent_workflow.tracer.running._launch import Launch
     from agent_workflow.tracer.running._terminal import Terminal
 else:
     import _signal as signal  # the names without the enumerations, which take longer than the command to start
 
-MARK = "AGENT_WORKFLOW_TRACE"
-"""As in ``_ending``, which is not loaded here; a test compares the two."""
-
+STOPS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+FORWARDED = (signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_WATCHED = (*STOPS, *FORWARDED, signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
-_FOLDERS = ("/var/tmp", "/tmp", ".")  # noqa: S108 - the file there has no name
 _MOST_DESCRIPTORS = 65_536
 _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ", "SIGXFZ")
 
@@ -34,154 +27,19 @@ class CannotStart(OSError):
     """The command cannot be started; ``errno`` says why."""
 
 
-class Launch:
-    """A command that was started, or could not be.
-
-    Attributes:
-        options: of the call.
-        adw_id: the session.
-        mark: what everything below the command carries in its environment, empty when there is no recorder.
-        terminal: between the command and the user's, if an output is one.
-        sinks: where each channel goes, by its name: ``stdout`` and, unless it goes the same way, ``stderr``.
-        spills: descriptors of what each channel has brought so far, -1 where there is no room for any.
-        sources: descriptors that each channel comes from.
-        recorder: its pid, the descriptor it is told things through, and the one it answers through.
-        pid: of the command, 0 when it could not be started.
-        refusal: why it could not.
-        began: POSIX time just before.
-        faults: what the user is to know.
-    """
-
-    def __init__(self, options: Options) -> None:
-        self.options = options
-        self.adw_id = os.urandom(4).hex()
-        self.mark = ""
-        self.terminal: Terminal | None = None
-        self.sinks: dict[str, int] = {}
-        self.spills: dict[str, int] = {}
-        self.sources: dict[str, int] = {}
-        self.recorder = (0, -1, -1)
-        self.pid = 0
-        self.refusal: CannotStart | None = None
-        self.began = 0.0
-        self.faults: list[str] = []
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether stdout is one that programs read: no terminal."""
-        return self.terminal is None or 1 not in self.terminal.outputs
-
-    def start(self) -> None:
-        """Start the recorder, then the command. Whatever fails is noted, nothing is raised."""
-        closed = _occupy_standard_streams()
-        if os.isatty(1) or os.isatty(2):
-            from agent_workflow.tracer.running._terminal import Terminal
-
-            self.terminal = Terminal.of_standard_streams()
-        outputs = self.terminal.outputs if self.terminal is not None else []
-        self.sinks["stdout"] = 1
-        if not _lead_to_the_same(1, 2) and outputs != [1, 2]:
-            self.sinks["stderr"] = 2
-        for name in self.sinks:
-            self.spills[name] = self._spill()
-        try:
-            self.recorder = _start_recorder(self)
-            self.mark = mark_of(self.adw_id, self.recorder[0])
-        except OSError as error:
-            self.faults.append(f"cannot start the recorder: {error.strerror}; the command goes on unrecorded")
-        streams = self._connect(outputs)
-        environment = {**os.environ, MARK: self.mark} if self.mark else os.environ
-        self.began = time.time()
-        try:
-            self.pid = _start_command(self.options.command, environment, streams, closed, self.terminal)
-        except CannotStart as error:
-            self.refusal = error
-        for descriptor in set(streams.values()):
-            os.close(descriptor)
-        if self.terminal is not None:
-            self.terminal.close_slave()
-
-    def _spill(self) -> int:
-        try:
-            return open_spill()
-        except OSError as error:
-            self.faults.append(f"no room to keep the output: {error.strerror}; the command may wait for its reader")
-            return -1
-
-    def _connect(self, outputs: list[int]) -> dict[int, int]:
-        """Make the pipes; return what takes the place of the command's 1 and 2, where no terminal does."""
-        streams: dict[int, int] = {}
-        for name, target in self.sinks.items():
-            if self.terminal is not None and target in outputs:
-                self.sources[name] = os.dup(self.terminal.master)
-            else:
-                self.sources[name], streams[target] = os.pipe()
-        if "stderr" not in self.sinks and 1 in streams:
-            streams[2] = streams[1]
-        return streams
+def watch_signals() -> tuple[int, int]:
+    """Have the numbers of signals that are not ignored written into a pipe; return its two ends."""
+    wake, waker = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    for number in _WATCHED:
+        if number == signal.SIGCHLD or signal.getsignal(number) != signal.SIG_IGN:  # nohup means it
+            signal.signal(number, _nothing)
+    return wake, waker
 
 
-def open_spill() -> int:
-    """Open a file without a name, on a disk where there is one.
-
-    Raises:
-        OSError: nowhere is room for one.
-    """
-    fault: OSError | None = None
-    for folder in (os.environ.get("TMPDIR"), *_FOLDERS):
-        if not folder:
-            continue
-        path = os.path.join(folder, f".agent-workflow-{os.urandom(8).hex()}")  # noqa: PTH118 - pathlib takes long to load
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            os.unlink(path)  # noqa: PTH108 - as above
-        except OSError as error:
-            fault = error
-        else:
-            return descriptor
-    raise fault or OSError("no folder")
-
-
-def mark_of(adw_id: str, recorder: int) -> str:
-    """Name what everything below the command carries: the mark of a run whose workflow is the recorder."""
-    return f"{adw_id}:{recorder}:{_start_marker(recorder)}/1"
-
-
-def _start_marker(pid: int) -> str:
-    """Name the moment a process started, as ``_processes`` does, which is not loaded here."""
-    if sys.platform != "linux":
-        from agent_workflow.tracer._processes import find
-
-        process = find(pid)
-        return process.start_marker if process else "unknown"
-    try:
-        ticks = int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[19])
-        return f"linux:{_read('/proc/sys/kernel/random/boot_id').decode().strip()}:{ticks}"
-    except (OSError, ValueError, IndexError):
-        return "unknown"
-
-
-def _read(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(descriptor, 4096)
-    finally:
-        os.close(descriptor)
-
-
-def _occupy_standard_streams() -> set[int]:
-    """Put something behind each of 0, 1 and 2 that is closed, lest a pipe of ours ends up there; return those."""
-    closed = set()
-    for descriptor in (0, 1, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            closed.add(descriptor)
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
-    return closed
-
-
-def _start_recorder(launch: Launch) -> tuple[int, int, int]:
+def start_recorder(launch: "Launch") -> tuple[int, int, int]:
     """Fork the recorder.
 
     Returns:
@@ -193,7 +51,7 @@ def _start_recorder(launch: Launch) -> tuple[int, int, int]:
     inbox, outbox = os.pipe()
     answers, upstream = os.pipe()
     try:
-        pid = os.fork()
+        pid = _fork()
     except OSError:
         for descriptor in (inbox, outbox, answers, upstream):
             os.close(descriptor)
@@ -201,6 +59,9 @@ def _start_recorder(launch: Launch) -> tuple[int, int, int]:
     if pid == 0:
         code = 1
         try:
+            for number in _WATCHED:
+                if signal.getsignal(number) == _nothing:
+                    signal.signal(number, signal.SIG_DFL)
             os.setsid()
             kept = [inbox, upstream, *(spill for spill in launch.spills.values() if spill >= 0)]
             if launch.terminal is not None:
@@ -219,7 +80,7 @@ def _start_recorder(launch: Launch) -> tuple[int, int, int]:
     return pid, outbox, answers
 
 
-def _start_command(
+def start_command(
     command: list[str],
     environment: "Mapping[str, str]",
     streams: dict[int, int],
@@ -242,7 +103,7 @@ def _start_command(
         CannotStart: there is no such program, or it is none.
     """
     reading, writing = os.pipe()
-    pid = os.fork()
+    pid = _fork()
     if pid == 0:
         fault = 0
         try:
@@ -268,6 +129,19 @@ def _start_command(
     if answer:
         os.waitpid(pid, 0)
         raise CannotStart(int(answer), os.strerror(int(answer)), command[0])
+    return pid
+
+
+def _fork() -> int:
+    """Fork; a signal that comes meanwhile is the parent's alone, who hands it on."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    pid = -1
+    try:
+        pid = os.fork()
+    finally:
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return pid
 
 
@@ -304,7 +178,5 @@ def _close_all_but(kept: list[int]) -> None:
     os.closerange(below, _MOST_DESCRIPTORS)
 
 
-def _lead_to_the_same(first: int, second: int) -> bool:
-    """Tell whether two descriptors lead to the same place: then what is written to them keeps its order."""
-    one, other = os.fstat(first), os.fstat(second)
-    return (one.st_dev, one.st_ino, one.st_rdev) == (other.st_dev, other.st_ino, other.st_rdev)
+def _nothing(_: int, __: "FrameType | None") -> None:
+    return None
