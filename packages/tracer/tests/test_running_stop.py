@@ -1,4 +1,4 @@
-"""A recorded command that is told to stop, or whose recorder is killed: nothing of it is left, and the trace says why."""
+"""A recorded command that is told to stop, or whose recorder is killed: nothing of it is left, and why is told."""
 
 import os
 import signal

@@ -6,6 +6,7 @@ and what the reader has not taken costs no memory.
 """
 
 import _thread
+import errno
 import os
 import select
 
@@ -28,7 +29,8 @@ class Channel:
         base: byte of the stream with which the spill now begins.
         lost: bytes that passed by the spill, because the disk was full.
         is_delivered: the reader has everything, or wants no more.
-        fault: why it wants no more, empty when all is well.
+        is_broken: the reader has gone, or cannot take any more.
+        complaint: why it cannot, until that is told; that it has gone is no complaint.
     """
 
     def __init__(self, name: str, spill: int, sink: int, look: "Callable[[], object]", *, source: int) -> None:
@@ -48,7 +50,8 @@ class Channel:
         self.base = 0
         self.lost = 0
         self.is_delivered = False
-        self.fault = ""
+        self.is_broken = False
+        self.complaint = ""
         self.spill = spill
         self._sink = sink
         self._look = look
@@ -97,7 +100,7 @@ class Channel:
         Returns:
             Whether it now begins with another byte.
         """
-        is_read = recorded == self.spilled and (self.fault or self._sent == self.spilled)
+        is_read = recorded == self.spilled and (self.is_broken or self._sent == self.spilled)
         if self.spilled - self.base < _RECYCLE_BYTES or not is_read:
             return False
         os.ftruncate(self.spill, 0)
@@ -112,8 +115,8 @@ class Channel:
         self.spilled += kept
         if kept < len(data):
             self.lost += len(data) - kept
-            self._held = b"" if self.fault else data[kept:]
-        if not self._runs and not self.fault:
+            self._held = b"" if self.is_broken else data[kept:]
+        if not self._runs and not self.is_broken:
             self._runs = True
             _thread.start_new_thread(self._deliver, ())
         self._stir()
@@ -140,7 +143,9 @@ class Channel:
                 else:
                     self._wake.acquire()
         except OSError as error:
-            self.fault = error.strerror or str(error)
+            if error.errno not in (errno.EPIPE, errno.EIO):
+                self.complaint = f"{self.name} takes no more: {error.strerror}"
+            self.is_broken = True
             self._held = b""
         self.is_delivered = True
         self._look()

@@ -130,7 +130,10 @@ class Front:
             if channel.source in ready:
                 self._quiet_since = time.monotonic()
                 channel.take()
-            if channel.fault and not self._is_terminal(channel):
+            if channel.complaint:
+                self._say(channel.complaint)
+                channel.complaint = ""
+            if channel.is_broken and not self._is_terminal(channel):
                 channel.end()  # its reader has gone, which the command is to notice when it next writes
 
     def _announce(self) -> None:
