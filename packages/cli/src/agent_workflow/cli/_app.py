@@ -48,6 +48,7 @@ _MOUNTS = {
     "index": _Mount("agent_workflow.cli._index", "index_app"),
     "trace": _Mount("agent_workflow.cli._trace", "trace_app"),
     "run": _Mount("agent_workflow.cli._run_command", "record_command", takes_a_command=True),
+    "usage": _Mount("agent_workflow.cli._usage", "usage_command"),
     "ui": _Mount("agent_workflow.cli._ui", "ui_command"),
     "init": _Mount("agent_workflow.cli._init", "init_command"),
     "demo": _Mount("agent_workflow.cli._demo", "demo"),

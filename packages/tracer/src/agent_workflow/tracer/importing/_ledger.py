@@ -198,14 +198,16 @@ class Ledger:
         for name in _AS_JSON:
             cells[name] = json.dumps(cells[name])
         marks = ", ".join("?" * len(cells))
-        self._connection.execute(f"INSERT OR REPLACE INTO sources VALUES ({marks})", tuple(cells.values()))  # noqa: S608 - marks
+        statement = f"INSERT OR REPLACE INTO sources VALUES ({marks})"  # noqa: S608 - marks alone
+        self._connection.execute(statement, tuple(cells.values()))
         if source.adw_id:
             self._bound(source.adw_id)
         self.make_dirty_around(source.source)
 
     def _bound(self, adw_id: str) -> None:
         self._connection.execute(
-            "INSERT INTO sessions (adw_id, started_at, ended_at, is_dirty) SELECT adw_id, coalesce(min(nullif(first_at, '')), ''), max(last_at), 1 FROM sources"
+            "INSERT INTO sessions (adw_id, started_at, ended_at, is_dirty)"
+            " SELECT adw_id, coalesce(min(nullif(first_at, '')), ''), max(last_at), 1 FROM sources"
             " WHERE adw_id = ? GROUP BY adw_id ON CONFLICT (adw_id) DO UPDATE SET"
             " started_at = excluded.started_at, ended_at = excluded.ended_at, is_dirty = 1",
             (adw_id,),

@@ -77,7 +77,7 @@ class ImportedSession:
         spends: dict[tuple[str, str], TurnSpend] = {}
         for call, turn, at, raw, is_owned in self._ledger.model_calls(self.adw_id):
             spend = spends.setdefault((call["lane"], turn), TurnSpend())
-            spend.count_raw(call["model"], at, raw)
+            spend.count_raw(call["model"], at, raw if raw[0] else (1, *call["tokens"]))
             if is_owned:
                 spend.count(call, at, prices)
         told: dict[tuple[str, str], _Turn] = {}

@@ -56,16 +56,17 @@ class Prices:
         self._rates: dict[tuple[int, int], _Rates | None] = {}
 
     def estimate(
-        self, provider: str, model: str, usage: Usage, at: str, *, long_cache_write: int = 0
+        self, provider: str, model: str, usage: Usage, at: str, *, long_cache_write: int = 0, calls: int = 1
     ) -> Estimate | None:
-        """Say what one model call would have cost.
+        """Say what a model call would have cost, or several that are only known by their sum.
 
         Args:
             provider: as the agent calls it; empty when only the model is known, which must then be unmistakable.
             model: with or without ``provider/`` before it.
-            usage: of one call: prices depend on how much goes in at once.
+            usage: tokens; prices depend on how much goes in at once.
             at: when it was, since prices change.
             long_cache_write: tokens of ``usage.cache_write`` that are kept for an hour.
+            calls: how many ``usage`` is of; each is taken to be of the same size.
 
         Returns:
             ``None`` when the list does not know the model or has no price for it.
@@ -76,7 +77,8 @@ class Prices:
         price = found.get_prices(_moment(at))
         if not any(value for value in vars(price).values()):
             return None  # an entry without prices, not one that is free
-        rates = self._rates_of(price, usage.input + usage.cache_read + usage.cache_write)
+        sent = usage.input + usage.cache_read + usage.cache_write
+        rates = self._rates_of(price, sent // max(1, calls))
         if rates is None:
             return None
         cost = rates.cost(usage, min(long_cache_write, usage.cache_write))
