@@ -43,12 +43,11 @@ class Lab:
 
     def bare(self, *command: str, **how: Any) -> "subprocess.CompletedProcess[bytes]":
         """Run a command as it is."""
-        streams = {} if "stdout" in how else {"capture_output": True}
+        if "stdout" not in how:
+            how["capture_output"] = True
         if "input" not in how:
             how.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.run(
-            list(command), cwd=self.root, env=self.environment, timeout=SECONDS, check=False, **streams, **how
-        )
+        return subprocess.run(list(command), cwd=self.root, env=self.environment, timeout=SECONDS, check=False, **how)
 
     def start(self, *command: str, options: tuple[str, ...] = (), **how: Any) -> "subprocess.Popen[bytes]":
         """Start a command behind the recorder."""
@@ -82,6 +81,16 @@ class Lab:
         """Read what is stored of the only command's output."""
         (file,) = self.data_dir.glob(f"sessions/*/*/{name}")
         return file.read_bytes()
+
+
+def wait_for_pid(file: Path) -> int:
+    """Wait until a file has a process's number and return it."""
+    return int(wait_for(lambda: int(file.read_text()), str(file)))
+
+
+def wait_for_end(pid: int) -> None:
+    """Wait until a process has ended."""
+    wait_for(lambda: not is_alive(pid), f"the end of process {pid}")
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> Any:

@@ -5,10 +5,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from running_lab import SECONDS, Lab, wait_for
+from running_lab import SECONDS, Lab, wait_for, wait_for_end, wait_for_pid
 
 from agent_workflow.tracer import rebuild
 
@@ -125,9 +126,9 @@ def test_command_is_watched_over_though_nothing_is_kept(lab: Lab) -> None:
     """Where nothing can be written, a front that is killed still takes its command with it."""
     (lab.root / ".sssf").write_text("in the way")
     with lab.start("sh", "-c", "echo $$ > pid; sleep 300") as process:
-        pid = wait_for(lambda: int((lab.root / "pid").read_text()), "the command")
+        pid = wait_for_pid(lab.root / "pid")
         process.kill()
-    wait_for(lambda: not Path(f"/proc/{pid}").exists() or b"sleep" not in command_of(pid), "the end of the command")
+    wait_for_end(pid)
 
 
 def test_locked_database(lab: Lab) -> None:
@@ -177,7 +178,7 @@ for n in range(6):
             got = 0
             while got < 128 * 65536:
                 got += len(process.stdout.read(min(1 << 20, 128 * 65536 - got)))
-            wait_for(lambda n=n: len(lab.stored()) == (n + 1) * 128 * 65536, "the recorder")
+            wait_for(partial(has_stored, lab, (n + 1) * 128 * 65536), "the recorder")
             sizes.append(spilled(process.pid))
             process.stdin.write(b"\n")
             process.stdin.flush()
@@ -202,12 +203,9 @@ def said(folder: Path) -> bool:
     return any(b"said" in file.read_bytes() for file in folder.glob("sh/raw_output.jsonl"))
 
 
-def command_of(pid: int) -> bytes:
-    """Return a process's arguments."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
+def has_stored(lab: Lab, size: int) -> bool:
+    """Tell whether so many bytes of output are stored."""
+    return len(lab.stored()) == size
 
 
 def spilled(pid: int) -> int:

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from running_lab import SECONDS, Lab, is_alive, wait_for
+from running_lab import SECONDS, Lab, is_alive, wait_for, wait_for_end, wait_for_pid
 
 FAMILY = """
 setsid sh -c 'echo $$ > stray; sleep 300' &
@@ -41,7 +41,7 @@ print("total", count)
 def family(lab: Lab) -> list[int]:
     """Wait for the three processes of ``FAMILY``."""
     names = ("root", "child", "stray")
-    return [wait_for(lambda name=name: int((lab.root / name).read_text()), name) for name in names]
+    return [wait_for_pid(lab.root / name) for name in names]
 
 
 def wait_until_recorded(lab: Lab) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_told_to_stop(lab: Lab, number: signal.Signals) -> None:
 def test_command_that_does_not_want_to_stop(lab: Lab) -> None:
     """What is still there after the grace is killed; we end by the signal that was asked with."""
     with lab.start(sys.executable, "-c", STUBBORN, options=("--grace", "0.3")) as process:
-        pid = wait_for(lambda: int((lab.root / "pid").read_text()), "the command")
+        pid = wait_for_pid(lab.root / "pid")
         process.send_signal(signal.SIGTERM)
 
         assert -signal.SIGTERM == process.wait(SECONDS)
@@ -153,9 +153,9 @@ def test_front_is_killed_at_once(lab: Lab) -> None:
     for _ in range(3):
         (lab.root / "root").unlink(missing_ok=True)
         with lab.start("sh", "-c", "echo $$ > root; sleep 300") as process:
-            pid = wait_for(lambda: int((lab.root / "root").read_text()), "the command")
+            pid = wait_for_pid(lab.root / "root")
             process.kill()
-        wait_for(lambda pid=pid: not is_alive(pid), "the end of the command")
+        wait_for_end(pid)
 
 
 def test_recorder_is_killed(lab: Lab) -> None:
