@@ -72,6 +72,8 @@ class Launch:
             from agent_workflow.tracer.running._terminal import Terminal
 
             self.terminal = Terminal.of_standard_streams()
+            if self.terminal is None:
+                self.faults.append("there is no pseudo-terminal left; the command writes into pipes")
         outputs = self.terminal.outputs if self.terminal is not None else []
         self.sinks["stdout"] = 1
         if not _lead_to_the_same(1, 2) and outputs != [1, 2]:
@@ -138,10 +140,10 @@ def open_spill() -> int:
 
 def mark_of(adw_id: str, recorder: int) -> str:
     """Name what everything below the command carries: the mark of a run whose workflow is the recorder."""
-    return f"{adw_id}:{recorder}:{_start_marker(recorder)}/1"
+    return f"{adw_id}:{recorder}:{start_marker(recorder)}/1"
 
 
-def _start_marker(pid: int) -> str:
+def start_marker(pid: int) -> str:
     """Name the moment a process started, as ``_processes`` does, which is not loaded here."""
     if sys.platform != "linux":
         from agent_workflow.tracer._processes import find

@@ -10,6 +10,7 @@ usage: python -m agent_workflow.tracer.running [OPTION]... -- COMMAND...
   --name TEXT       name of the session; the command's by default
   --request TEXT    what it is asked to do; the command line by default
   --db FILE         trace database; found from here when omitted
+  --state-root DIR  publish evidence in this state root
   --grace SECONDS   to end by itself when told to stop, then it is killed ({DEFAULT_GRACE_SECONDS:g})
   --verbose         say on stderr where the session is kept
 """

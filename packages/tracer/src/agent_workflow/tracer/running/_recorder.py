@@ -11,7 +11,7 @@ from typing import Final
 
 from agent_workflow.tracer._errors import TracerError
 from agent_workflow.tracer._keeper import kill_all
-from agent_workflow.tracer.running._launch import MARK, Launch, mark_of
+from agent_workflow.tracer.running._launch import MARK, Launch, mark_of, start_marker
 from agent_workflow.tracer.running._session import Session
 
 _SIGTERM: Final = 15
@@ -82,7 +82,7 @@ class Inbox:
     def __init__(self, descriptor: int, launch: Launch) -> None:
         self._descriptor = descriptor
         self._launch = launch
-        self._pids: set[int] = set()
+        self._commands: dict[int, str] = {}
         self._is_over = False
         self._rest = b""
 
@@ -99,13 +99,14 @@ class Inbox:
             for line in lines:
                 words = line.decode().split(" ")
                 if words[0] == "start":
-                    self._pids.add(int(words[1]))
+                    self._commands[int(words[1])] = start_marker(int(words[1]))
                 elif words[0] == "end":
-                    self._pids.clear()
+                    self._commands.clear()
                 self._is_over = self._is_over or words[0] in ("done", "refused")
                 yield words
 
     def _end_command(self) -> None:
         if self._launch.terminal is not None:
             self._launch.terminal.restore()
-        kill_all(self._pids, f"{MARK}={mark_of(self._launch.adw_id, os.getpid())}".encode())
+        living = {pid for pid, marker in self._commands.items() if marker == start_marker(pid) != "unknown"}
+        kill_all(living, f"{MARK}={mark_of(self._launch.adw_id, os.getpid())}".encode())

@@ -120,7 +120,7 @@ class Terminal:
         """Let keys through as they are, if the terminal is ours to do so now."""
         if not self.is_interactive or self.is_raw or not _is_in_foreground():
             return
-        settings = termios.tcgetattr(self.output)
+        settings = [*self.saved[:_CC], list(self.saved[_CC])]
         settings[_IFLAG] &= ~(
             termios.BRKINT | termios.ICRNL | termios.INLCR | termios.IGNCR | termios.INPCK | termios.ISTRIP
             | termios.IXON | termios.PARMRK
@@ -129,7 +129,10 @@ class Terminal:
         settings[_CFLAG] = settings[_CFLAG] & ~(termios.CSIZE | termios.PARENB) | termios.CS8
         settings[_LFLAG] &= ~(termios.ECHO | termios.ECHONL | termios.ICANON | termios.IEXTEN | termios.ISIG)
         settings[_CC][termios.VMIN], settings[_CC][termios.VTIME] = 1, 0
-        termios.tcsetattr(self.output, termios.TCSANOW, settings)
+        try:
+            termios.tcsetattr(self.output, termios.TCSANOW, settings)
+        except termios.error:
+            return  # it has gone, which a hang-up tells
         self.is_raw = True
 
     def restore(self) -> None:
@@ -148,7 +151,10 @@ class Terminal:
 
     def asks_to_suspend(self, keys: bytes) -> bool:
         """Tell whether keys hold the one that suspends, and the command's terminal gives it that meaning."""
-        settings = termios.tcgetattr(self.master)
+        try:
+            settings = termios.tcgetattr(self.master)
+        except termios.error:
+            return False
         key = settings[_CC][termios.VSUSP]
         return bool(settings[_LFLAG] & termios.ISIG) and isinstance(key, bytes) and key != b"\0" and key in keys
 
