@@ -22,7 +22,8 @@ pytestmark = pytest.mark.corpus
 
 KINDS = {"claude": "transcript", "codex": "rollout", "gemini": "session", "pi": "session"}
 AGENTS = {"claude": "claude_code"}
-CASES = [case for case in ROWS if case.partition("/")[0] in KINDS and case not in ("claude/pipe_fast", "claude/pipe_slow")]
+WITHOUT_FILE = ("claude/pipe_fast", "claude/pipe_slow")
+CASES = [case for case in ROWS if case.partition("/")[0] in KINDS and case not in WITHOUT_FILE]
 # What no record holds: how the agent's process ended, and what was only shown on the terminal.
 OTHERWISE = {
     "claude/budget": "incomplete",

@@ -37,8 +37,9 @@ def answer(
     keys = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     usage = {**dict.fromkeys(keys, 0), **dict(zip(keys, spent, strict=False))}
     stop_reason = "tool_use" if blocks else "end_turn"
-    message = {"id": identity, "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage}
-    message |= {"content": list(blocks) or [{"type": "text", "text": "Done."}], "stop_reason": stop_reason}
+    message: dict[str, Any] = {"id": identity, "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage}
+    content: list[dict[str, Any]] = [*blocks] or [{"type": "text", "text": "Done."}]
+    message |= {"content": content, "stop_reason": stop_reason}
     head = {"type": "assistant", "sessionId": session, "uuid": f"{identity} {at}", "timestamp": moment(at)}
     return {**head, "requestId": f"req {identity}", "message": message, **more}
 

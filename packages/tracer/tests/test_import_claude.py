@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from import_lab import FIRST, SECOND, Trace, answer, lines, moment, prompt, returned, tool_use
@@ -146,7 +147,7 @@ def test_a_subagent_has_a_lane_of_its_own_and_counts_once(trace: Trace, project:
             answer(FIRST, "b", 10, spent=(100, 2)),
         )
     )
-    side = {"isSidechain": True, "agentId": "ab12"}
+    side: dict[str, Any] = {"isSidechain": True, "agentId": "ab12"}
     nested.write_bytes(
         lines(
             prompt(FIRST, "Explore", 2, **side),
@@ -175,7 +176,7 @@ def test_a_subagent_has_a_lane_of_its_own_and_counts_once(trace: Trace, project:
 def test_a_message_in_the_parent_s_file_and_the_subagent_s_counts_once(trace: Trace, project: Path) -> None:
     """Some versions wrote a sub-agent into both; it is the sub-agent's."""
     main, nested = project / f"{FIRST}.jsonl", project / "agent-ab12.jsonl"
-    side = {"isSidechain": True, "agentId": "ab12"}
+    side: dict[str, Any] = {"isSidechain": True, "agentId": "ab12"}
     both = [prompt(FIRST, "Explore", 2, **side), answer(FIRST, "n", 3, spent=(1000, 3), **side)]
     main.write_bytes(lines(prompt(FIRST, "Do it", 0), *both, answer(FIRST, "a", 10, spent=(100, 1))))
     nested.write_bytes(lines(*both))
@@ -263,7 +264,7 @@ def test_a_session_without_an_answer_is_there_all_the_same(trace: Trace, project
 
 
 def test_money_is_estimated_and_never_billed(trace: Trace, project: Path) -> None:
-    """A transcript names no money: what there is is an estimate, with the list it is from; an unknown model has none."""
+    """A transcript names no money: there is an estimate with the list it is from, and none for an unknown model."""
     pytest.importorskip("genai_prices")
     unknown = answer(SECOND, "b", 11, spent=(1000, 100))
     unknown["message"]["model"] = "my-own-model"

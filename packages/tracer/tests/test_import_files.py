@@ -141,6 +141,18 @@ def test_a_renamed_file_is_the_same_file(trace: Trace, file: Path, tmp_path: Pat
     assert raw + 202 == trace.raw_tokens()
 
 
+def test_another_file_in_the_place_of_a_removed_one_is_another(trace: Trace, file: Path, tmp_path: Path) -> None:
+    """File systems give the numbers of removed files away again."""
+    trace.take(file)
+    other = tmp_path / f"{SECOND}.jsonl"
+    file.rename(other)
+    other.write_bytes(lines(prompt(SECOND, "New", 20), answer(SECOND, "n", 21, spent=(1000, 1))))
+
+    trace.take(other)
+
+    assert {f"claude_code-{FIRST}": 101, f"claude_code-{SECOND}": 1001} == trace.tokens()
+
+
 def test_a_session_whose_file_is_gone_stays(trace: Trace, file: Path, tmp_path: Path) -> None:
     """Agents tidy up after some weeks; what was imported is kept."""
     trace.take(file)

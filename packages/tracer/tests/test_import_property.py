@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from import_lab import FIRST, SECOND, Trace, answer, lines, prompt, returned, to
 from agent_workflow.tracer import rebuild
 
 THIRD = "3d3e82e4-2d41-4ba8-8e60-2b2e6e51bc33"
-_SIDE = {"isSidechain": True, "agentId": "ab12"}
+_SIDE: dict[str, Any] = {"isSidechain": True, "agentId": "ab12"}
 _OLD = [
     prompt(FIRST, "One", 0),
     answer(FIRST, "a", 1, tool_use("t1"), spent=(100, 1, 7, 9)),

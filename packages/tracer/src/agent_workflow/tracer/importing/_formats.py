@@ -13,6 +13,7 @@ from agent_workflow.tracer.importing._codex import CodexReader
 from agent_workflow.tracer.importing._gemini import GeminiReader
 from agent_workflow.tracer.importing._items import SessionFacts
 from agent_workflow.tracer.importing._opencode import OpencodeReader
+from agent_workflow.tracer.importing._opencode_database import is_database
 from agent_workflow.tracer.importing._pi import PiReader
 from agent_workflow.tracer.importing._reading import SessionReader
 
@@ -41,11 +42,11 @@ _BESIDE_CLAUDE: Final = (".meta.json",)
 
 
 def discover(environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Return the folders in which the agents keep their sessions, those that are there.
+    """Return where the agents keep their sessions: folders and opencode's database, those that are there.
 
     Args:
         environment: of this process by default; ``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``, ``GEMINI_CLI_HOME`` and
-            ``PI_CODING_AGENT_DIR`` move an agent's folder.
+            ``PI_CODING_AGENT_DIR``, ``XDG_DATA_HOME`` and ``OPENCODE_DB`` move an agent's.
     """
     told = os.environ if environment is None else environment
     home = Path(told.get("HOME") or Path.home())
@@ -56,7 +57,8 @@ def discover(environment: Mapping[str, str] | None = None) -> list[Path]:
         Path(told.get("GEMINI_CLI_HOME") or home) / ".gemini" / "tmp",
         Path(told.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent") / "sessions",
     ]
-    return [place for place in places if place.is_dir()]
+    data = Path(told.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
+    return [*filter(Path.is_dir, places), *filter(Path.is_file, [data / (told.get("OPENCODE_DB") or "opencode.db")])]
 
 
 def session_files(paths: Iterable[Path], unreadable: list[str]) -> Iterator[os.DirEntry[str] | Path]:
@@ -83,7 +85,7 @@ def _below(folder: str, unreadable: list[str]) -> Iterator[os.DirEntry[str]]:
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from _below(entry.path, unreadable)
-        elif entry.name.endswith(_SUFFIXES) and not entry.name.endswith(_BESIDE_CLAUDE):
+        elif (entry.name.endswith(_SUFFIXES) and not entry.name.endswith(_BESIDE_CLAUDE)) or is_database(entry.name):
             yield entry
 
 

@@ -11,12 +11,13 @@ from agent_workflow.tracer._connect import open_writer
 from agent_workflow.tracer._errors import TraceReadError, TraceWriteFailed
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._redaction import Redactor, secrets_of
+from agent_workflow.tracer.importing import _opencode_database as opencode_database
 from agent_workflow.tracer.importing._formats import session_files
 from agent_workflow.tracer.importing._ledger import NAME, Ledger
 from agent_workflow.tracer.importing._session_events import ImportedSession
 from agent_workflow.tracer.importing._session_files import write_files, write_rows
 from agent_workflow.tracer.importing._source_files import RACY_NS, Looked, look
-from agent_workflow.tracer.importing._taking import take_file
+from agent_workflow.tracer.importing._taking import Taken, take_document, take_file
 from agent_workflow.tracer.pricing import Prices, load_prices
 
 
@@ -120,18 +121,38 @@ class _Importer:
         for path, looked, _ in changed:
             self.progress(ImportProgress(self.report.bytes_read, self.bytes_new))
             try:
-                taken = take_file(self.ledger, Path(path), looked)
+                self._count(path, take_file(self.ledger, Path(path), looked))
             except OSError as error:
                 self.report.unreadable.append(f"{path}: cannot be read: {error.strerror}")
-                continue
-            self.report.bytes_read += taken.bytes_read
-            self.report.damaged.extend(taken.damaged)
-            if taken.waiting:
-                self.report.waiting.append(f"{path}: {taken.waiting} bytes of an unfinished line")
-            if taken.agent:
-                self.report.agents[taken.agent] = self.report.agents.get(taken.agent, 0) + 1
-            else:
-                self.report.foreign += 1
+
+    def _count(self, path: str, taken: Taken) -> None:
+        self.report.bytes_read += taken.bytes_read
+        self.report.damaged.extend(taken.damaged)
+        if taken.waiting:
+            self.report.waiting.append(f"{path}: {taken.waiting} bytes of an unfinished line")
+        if taken.agent:
+            self.report.agents[taken.agent] = self.report.agents.get(taken.agent, 0) + 1
+        else:
+            self.report.foreign += 1
+
+    def _read_database(self, path: str, known: dict[str, tuple[int, int, int, int, int]]) -> None:
+        """Take in the sessions of opencode's database that have changed; that takes a question, not a ``stat``."""
+        try:
+            status = os.stat(path)  # noqa: PTH116 - as everywhere here
+            with opencode_database.opened(Path(path)) as connection:
+                for stored in opencode_database.sessions(connection):
+                    place = f"{path}#{stored.session_id}"
+                    looked = Looked(status.st_dev, status.st_ino, stored.entries, stored.newest)
+                    self.report.files += 1
+                    if known.get(place, ())[:4] == looked:
+                        self.report.unchanged += 1
+                        continue
+                    damaged: list[str] = []
+                    record = opencode_database.document(connection, stored.session_id, damaged)
+                    told = [f"{place}, {sentence}" for sentence in damaged]
+                    self._count(place, take_document(self.ledger, place, looked, record, told))
+        except OSError as error:
+            self.report.unreadable.append(f"{path}: {error.strerror}")
 
     def _changed(self, paths: Iterable[Path]) -> list[tuple[str, Looked, int]]:
         """Find the files that differ from what is known, at the cost of one ``stat`` each."""
@@ -143,6 +164,9 @@ class _Importer:
             if path in seen:
                 continue
             seen.add(path)
+            if opencode_database.is_database(path):
+                self._read_database(path, known)
+                continue
             self.report.files += 1
             try:
                 looked = look(entry.stat())

@@ -224,19 +224,15 @@ class Ledger:
             (source, source),
         )
 
-    def renamed(self, device: int, inode: int, path: str) -> str | None:
-        """Give a file that was known under another path its new one.
+    def missing_file(self, device: int, inode: int) -> Source | None:
+        """Return the file that was once found under these numbers and is not at its path any more."""
+        rows = self._connection.execute("SELECT path FROM sources WHERE device = ? AND inode = ?", (device, inode))
+        missing = [path for (path,) in rows if not Path(path).exists()]
+        return self.source(missing[0]) if len(missing) == 1 else None
 
-        Returns:
-            The old path, ``None`` when the file was not known.
-        """
-        row = self._connection.execute(
-            "SELECT path FROM sources WHERE device = ? AND inode = ?", (device, inode)
-        ).fetchone()
-        if row is None or Path(row[0]).exists():
-            return None
-        self._connection.execute("UPDATE sources SET path = ? WHERE path = ?", (path, row[0]))
-        return str(row[0])
+    def rename(self, source: Source, path: str) -> None:
+        """Give a file its new path."""
+        self._connection.execute("UPDATE sources SET path = ? WHERE source = ?", (path, source.source))
 
     def make_dirty(self, adw_ids: Iterable[str]) -> None:
         """Mark sessions to be written again."""

@@ -1,6 +1,5 @@
 """A session of the ledger as the rows and events of a trace: always the same for the same content."""
 
-import hashlib
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,29 +9,13 @@ from typing import Any, Final
 from agent_workflow.tracer._sending import tool_label
 from agent_workflow.tracer._usage import Usage, money
 from agent_workflow.tracer.importing._items import MAIN, CostBasis
-from agent_workflow.tracer.importing._ledger import Ledger, Source
+from agent_workflow.tracer.importing._ledger import Ledger
+from agent_workflow.tracer.importing._trace_event import Event, content_id
 from agent_workflow.tracer.importing._turn_spend import TurnSpend, basis_of
 from agent_workflow.tracer.pricing import Prices
 
 ENGINEER: Final = "engineer"
 _MOST_SOURCES: Final = 100
-_ID_DIGITS: Final = 24  # of ids that are made of content; 48 bits would meet within some million events
-
-
-@dataclass(slots=True)
-class Event:
-    """One event, its time as the trace writes it."""
-
-    event_id: str
-    at: str
-    phase_id: str
-    type: str
-    name: str
-    payload: dict[str, Any]
-    parent_id: str = ""
-    tokens: int | None = None
-    started_at: str = ""
-    ended_at: str | None = None
 
 
 @dataclass(slots=True)
@@ -305,14 +288,12 @@ class ImportedSession:
             identity = self._id("tool_call", call["lane"], call["key"])
             name = tool_label(call["tool"], call["args"])
             parent = turn.start_id if turn else fallback
-            yield Event(
-                identity, call["ended_at"], self._phase_id, "tool_call", name, payload, parent, None, call["started_at"],
-                call["ended_at"],
-            )  # fmt: skip
+            event = Event(identity, call["ended_at"], self._phase_id, "tool_call", name, payload, parent)
+            event.started_at, event.ended_at = call["started_at"], call["ended_at"]
+            yield event
 
     def _id(self, *parts: str) -> str:
-        digest = hashlib.sha256("\n".join((self.adw_id, *parts)).encode("utf-8", "replace"))
-        return f"evt_{digest.hexdigest()[:_ID_DIGITS]}"
+        return content_id(self.adw_id, *parts)
 
 
 def _newest(turns: list[_Turn], name: str) -> Any:  # noqa: ANN401 - of any field
@@ -321,6 +302,3 @@ def _newest(turns: list[_Turn], name: str) -> Any:  # noqa: ANN401 - of any fiel
 
 def _error(turn: dict[str, Any]) -> str:
     return str(turn["error"]) or f"the last turn is {turn['verdict']}: its record stops before an answer"
-
-
-__all__ = ["Event", "ImportedSession", "Source"]

@@ -12,7 +12,8 @@ from agent_workflow.tracer._journal import records
 from agent_workflow.tracer._json import quote
 from agent_workflow.tracer._redaction import Redactor
 from agent_workflow.tracer._rows import apply_state, event_row, insert_event
-from agent_workflow.tracer.importing._session_events import Event, ImportedSession
+from agent_workflow.tracer.importing._session_events import ImportedSession
+from agent_workflow.tracer.importing._trace_event import Event
 
 _BATCH_BYTES: Final = 1 << 20
 

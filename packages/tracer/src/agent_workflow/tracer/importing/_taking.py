@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from agent_workflow.tracer._ids import is_valid_id
 from agent_workflow.tracer._json import MAX_LINE_BYTES, decode_record
 from agent_workflow.tracer.importing._formats import READERS, reader_for
-from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall
+from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, SessionFacts
 from agent_workflow.tracer.importing._ledger import Ledger, Source
 from agent_workflow.tracer.importing._reading import SessionReader
 from agent_workflow.tracer.importing._source_files import Looked, mark_of, open_source, whole_lines
@@ -88,15 +88,11 @@ def take_file(ledger: Ledger, path: Path, looked: Looked) -> Taken:
     Raises:
         OSError: it cannot be read; the ledger is as it was before.
     """
-    ledger.renamed(looked.device, looked.inode, str(path))
-    known = ledger.source(str(path))
     with open_source(path) as opened:
-        is_same = (
-            known is not None
-            and (known.device, known.inode) == (looked.device, looked.inode)
-            and looked.size >= known.offset
-            and known.mark == mark_of(opened, known.offset)
-        )
+        known = ledger.source(str(path))
+        if known is None:
+            known = _renamed(ledger, path, looked, opened)
+        is_same = known is not None and _goes_on(known, looked, opened)
         if known is not None and is_same and looked.size == known.offset:
             ledger.looked(known.path, looked.size, looked.mtime_ns, time.time_ns())
             return Taken(str(known.facts.get("agent", "")))
@@ -111,11 +107,87 @@ def take_file(ledger: Ledger, path: Path, looked: Looked) -> Taken:
     return taken
 
 
+def _goes_on(known: Source, looked: Looked, opened: BinaryIO) -> bool:
+    """Tell whether a file still has what was read of it; a replaced one may have got the same number."""
+    return (
+        (known.device, known.inode) == (looked.device, looked.inode)
+        and looked.size >= known.offset
+        and known.mark == mark_of(opened, known.offset)
+    )
+
+
+def _renamed(ledger: Ledger, path: Path, looked: Looked, opened: BinaryIO) -> Source | None:
+    """Find out whether a new path is that of a file which was known under another one."""
+    known = ledger.missing_file(looked.device, looked.inode)
+    if known is None or known.offset == 0 or not _goes_on(known, looked, opened):
+        return None
+    ledger.rename(known, str(path))
+    return ledger.source(str(path))
+
+
+def take_document(ledger: Ledger, path: str, looked: Looked, record: dict[str, Any], damaged: list[str]) -> Taken:
+    """Take in a session that is no file of its own: all of it, in place of what was known.
+
+    Args:
+        ledger: that is told.
+        path: where it is, unique among all sources.
+        looked: by which a change shows.
+        record: as opencode exports it.
+        damaged: sentences on what in it could not be read.
+    """
+    ledger.begin()
+    try:
+        reader = READERS["opencode"](facts=SessionFacts("opencode"))
+        number = ledger.new_source(path)
+        batch = _Batch(ledger, number)
+        for item in (*reader.read(record, 1), *reader.unsettled()):
+            batch.add(item, 1)
+        batch.flush()
+        ledger.settle(_source(number, path, looked, reader, damaged, _Position(looked.size, 1, "", time.time_ns())))
+        ledger.commit()
+    except BaseException:
+        ledger.rollback()
+        raise
+    return Taken("opencode", bytes_read=0, damaged=damaged)
+
+
+class _Position(NamedTuple):
+    """How far a source was read."""
+
+    offset: int
+    lines: int
+    mark: str
+    looked_ns: int
+
+
+def _source(
+    number: int, path: str, looked: Looked, reader: SessionReader, damaged: list[str], position: _Position
+) -> Source:
+    facts = reader.facts
+    return Source(
+        source=number,
+        path=path,
+        adw_id=session_name(reader.agent, facts.session_id or path),
+        is_main=facts.lane == MAIN,
+        **looked._asdict(),
+        looked_ns=position.looked_ns,
+        offset=position.offset,
+        lines=position.lines,
+        mark=position.mark,
+        state=reader.dump(),
+        facts=asdict(facts),
+        first_at=reader.first_at,
+        last_at=reader.last_at,
+        damaged=damaged[:_MOST_DAMAGED],
+    )
+
+
 class _Taking:
     """One reading of one file.
 
     Attributes:
         offset, lines: up to where it has come.
+        record: the content of a file that is one document.
     """
 
     def __init__(self, ledger: Ledger, path: Path, looked: Looked, opened: BinaryIO) -> None:
@@ -124,6 +196,7 @@ class _Taking:
         self.looked = looked
         self.opened = opened
         self.offset = self.lines = 0
+        self.record: dict[str, Any] = {}
         self.taken = Taken()
 
     def run(self, before: Source | None) -> Taken:
@@ -138,6 +211,8 @@ class _Taking:
             self._settle_foreign(looked_ns)
             return self.taken
         self.taken.agent = reader.agent
+        if self.path.suffix == _DOCUMENT and not self._read_document():
+            return self.taken  # being written, perhaps: what it said before holds until it can be read again
         start = self.offset
         number = before.source if before else self.ledger.new_source(str(self.path))
         batch = _Batch(self.ledger, number)
@@ -149,12 +224,15 @@ class _Taking:
         self.taken.bytes_read = self.offset - start
         self.taken.waiting = max(0, self.looked.size - self.offset)
         damaged = [*(before.damaged if before else []), *self.taken.damaged]
-        self._settle(number, reader, damaged, looked_ns)
+        position = _Position(self.offset, self.lines, mark_of(self.opened, self.offset), looked_ns)
+        self.ledger.settle(_source(number, str(self.path), self.looked, reader, damaged, position))
         return self.taken
 
     def _items(self, reader: SessionReader) -> Iterator[tuple[Item, int]]:
         if self.path.suffix == _DOCUMENT:
-            yield from self._document(reader)
+            self.offset = self.looked.size
+            for item in reader.read(self.record, 1):
+                yield item, 1
             return
         for line, offset in whole_lines(self.opened, self.offset, self.lines):
             self.offset, self.lines = offset, line.number
@@ -174,40 +252,16 @@ class _Taking:
             for item in reader.read(record, line.number):
                 yield item, line.number
 
-    def _document(self, reader: SessionReader) -> Iterator[tuple[Item, int]]:
-        data = self.opened.read(MAX_LINE_BYTES + 1)
+    def _read_document(self) -> bool:
         try:
-            record = decode_record(data)
+            self.record = decode_record(self.opened.read(MAX_LINE_BYTES + 1))
         except ValueError as error:
             self._damaged(1, str(error))
-            return
-        self.offset = len(data)
-        for item in reader.read(record, 1):
-            yield item, 1
+            return False
+        return True
 
     def _damaged(self, number: int, reason: str) -> None:
         self.taken.damaged.append(f"{self.path}, line {number}: {reason}")
-
-    def _settle(self, number: int, reader: SessionReader, damaged: list[str], looked_ns: int) -> None:
-        facts = reader.facts
-        self.ledger.settle(
-            Source(
-                source=number,
-                path=str(self.path),
-                adw_id=session_name(reader.agent, facts.session_id or str(self.path)),
-                is_main=facts.lane == MAIN,
-                **self.looked._asdict(),
-                looked_ns=looked_ns,
-                offset=self.offset,
-                lines=self.lines,
-                mark=mark_of(self.opened, self.offset),
-                state=reader.dump(),
-                facts=asdict(facts),
-                first_at=reader.first_at,
-                last_at=reader.last_at,
-                damaged=damaged[:_MOST_DAMAGED],
-            )
-        )
 
     def _settle_foreign(self, looked_ns: int) -> None:
         """Remember what is nobody's session, so that it is not opened again until it changes."""
