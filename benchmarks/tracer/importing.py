@@ -114,7 +114,10 @@ def _call(session: str, call: int, at: datetime, dice: random.Random) -> list[di
     result = [{"type": "tool_result", "tool_use_id": f"toolu_{call}", "content": output, "is_error": False}]
     common = _common(session, at + timedelta(seconds=1), f"{identity}-r")
     about = {"stdout": output, "stderr": "", "interrupted": False}
-    return [*records, {"type": "user", "message": {"role": "user", "content": result}, "toolUseResult": about, **common}]
+    return [
+        *records,
+        {"type": "user", "message": {"role": "user", "content": result}, "toolUseResult": about, **common},
+    ]
 
 
 def measure(folder: Path, out: Path) -> dict[str, Any]:

@@ -18,7 +18,8 @@ By = Literal["day", "agent", "model", "repo"]
 
 _AGO = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-_TOKENS = ("input", "output", "cache_read", "cache_write")
+_TOKENS = {"input": "input", "output": "output", "cached": "cache_read", "written": "cache_write"}
+_KEY_COLUMNS = 40
 _MONEY = ("billed", "estimated", "subscription")
 
 
@@ -109,19 +110,19 @@ def _show(tell: Teller, by: By, sums: "list[UsageSum]", whole: "UsageSum") -> No
     rows = [_row(by, one, one.key or "unknown") for one in sums]
     if len(rows) > 1:
         rows.append(_row(by, whole, "all"))
-    columns = [by, "calls", *(name.replace("_", " ") for name in _TOKENS), "tokens", "raw tokens", *_MONEY, "unpriced"]
+    columns = [by, "calls", *_TOKENS, "tokens", "raw", *_MONEY, "unpriced"]
     shown = [name for name in columns if name not in (*_MONEY, "unpriced") or any(row[name] for row in rows)]
-    tell.lines(table(rows, shown, wide=False, flexible=by))
+    tell.lines(table(rows, shown, wide=True))  # a number that is cut is another number
 
 
 def _row(by: By, one: "UsageSum", key: str) -> Mapping[str, Any]:
     told = one.document()
     return {
-        by: key,
+        by: key if len(key) <= _KEY_COLUMNS else f"…{key[1 - _KEY_COLUMNS :]}",
         "calls": told["calls"],
-        **{name.replace("_", " "): told[f"{name}_tokens"] for name in _TOKENS},
+        **{name: told[f"{component}_tokens"] for name, component in _TOKENS.items()},
         "tokens": told["total_tokens"],
-        "raw tokens": told["raw"]["total_tokens"],
+        "raw": told["raw"]["total_tokens"],
         **{name: None if told[name] is None else f"${told[name]:.4f}" for name in _MONEY},
         "unpriced": told["unpriced_tokens"] or None,
     }
