@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import psutil
 import pytest
 from agent_stand_in import SESSIONS, StandIn, answer
 from tracer_lab import ENVELOPE, Project
@@ -172,6 +173,39 @@ def test_rollout_tells_model_window_and_denials(project: Project) -> None:
     assert (258_400, "model-2") == (end["context_window"], end["sends"][0]["model"])
     assert ["exec_command"] == [denial["tool"] for denial in end["sends"][0]["denials"]]
     assert [True, False] == [event["payload"]["ok"] for event in project.events("run1", "tool_call")]
+
+
+def test_launcher_that_becomes_the_agent(project: Project) -> None:
+    """An agent that runs under another command than it was started with is recognised, and ended when told so."""
+    StandIn(project, "codex").say(*answer("codex", ENVELOPE)[:3], holds=True)
+    process = project.start(BUILD.format(prompts=("Build it",)), "run1")
+    project.wait_for((project.root / "ready").exists)
+    project.wait_for(lambda: "player.py" in agent_row(project)["command"])
+    killed = json.loads(project.cli("trace", "kill", "run1", "--json").out)
+    process.communicate(timeout=60)
+
+    outcomes = {row["pid"]: row["outcome"] for row in killed["processes"]}
+    assert "ended" == outcomes[agent_row(project)["pid"]]
+
+
+def agent_row(project: Project) -> dict[str, Any]:
+    """Return the row of the agent's process."""
+    return next(row for row in project.rows("processes") if row["kind"] == "agent")
+
+
+def test_signal_while_the_agent_is_put_away(project: Project) -> None:
+    """A workflow that is told to stop just when its agent has died still records what the agent left open."""
+    stubborn = "trap '' TERM; touch ready; exec sleep 300"
+    StandIn(project, "codex").say(*answer("codex", ENVELOPE)[:3], code=1, shell=stubborn)
+    process = project.start(BUILD.format(prompts=("Build it",)), "run1")
+    pid = project.wait_for(lambda: (project.root / "ready").exists() and agent_row(project)["pid"])
+    project.wait_for(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    process.terminate()
+    process.communicate(timeout=60)
+
+    assert [True] == [event["payload"]["interrupted"] for event in project.events("run1", "tool_call")]
+    assert agent_row(project)["ended_at"]
+    assert "fail" == project.session("run1")["status"]
 
 
 @pytest.mark.parametrize("agent", ["codex", "gemini", "opencode"])

@@ -14,7 +14,7 @@ SESSIONS = {
 }
 
 PLAYER = """\
-import json, os, sys
+import json, os, subprocess, sys, time
 from pathlib import Path
 folder = Path(__file__).parent
 number = len(list(folder.glob("sent.*")))
@@ -31,6 +31,13 @@ for name, text in play["files"].items():
 for record in play["records"]:
     sys.stdout.write(json.dumps(record) + "\\n")
     sys.stdout.flush()
+if play["shell"]:
+    subprocess.Popen(["sh", "-c", play["shell"]])
+    while not Path("ready").exists():
+        time.sleep(0.01)
+if play["holds"]:
+    Path("ready").touch()
+    time.sleep(300)
 sys.exit(play["code"])
 """
 
@@ -51,12 +58,25 @@ class StandIn:
         for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"):
             project.environment.pop(name, None)
         (self._folder / "player.py").write_text(PLAYER)
-        project.environment[f"AGENT_WORKFLOW_{agent.upper()}"] = f"{sys.executable} {self._folder / 'player.py'}"
+        # A launcher that becomes the program, as Codex's does.
+        (self._folder / "launcher").write_text(f'exec {sys.executable} {self._folder / "player.py"} "$@"\n')
+        project.environment[f"AGENT_WORKFLOW_{agent.upper()}"] = f"sh {self._folder / 'launcher'}"
         project.configure(f"agents:\n  - {{name: builder, coding_agent: {agent}, model: some/model-1}}\n")
 
-    def say(self, *records: Any, code: int = 0, files: dict[str, str] | None = None) -> None:
-        """Add what one send says, exits with, and adds to files below the home."""
-        self.script.append({"records": records, "code": code, "files": files or {}})
+    def say(
+        self, *records: Any, code: int = 0, files: dict[str, str] | None = None, shell: str = "", holds: bool = False
+    ) -> None:
+        """Add a send.
+
+        Args:
+            records: what it says.
+            code: what it exits with.
+            files: what it adds to files below the home.
+            shell: a command that it leaves running, which has to make the file ``ready``.
+            holds: make the file ``ready`` and go on for ever.
+        """
+        play = {"records": records, "code": code, "files": files or {}, "shell": shell, "holds": holds}
+        self.script.append(play)
         (self._folder / "script.json").write_text(json.dumps(self.script))
 
     def sent(self) -> list[dict[str, Any]]:

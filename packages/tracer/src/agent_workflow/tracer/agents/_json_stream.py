@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from agent_workflow.tracer._clock import parse_time
 from agent_workflow.tracer._json import as_float, as_int, decode_record
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._protocol import Seen, ToolReturned
+
+INTERRUPTED: Final = "interrupted: the agent ended before the tool returned"
+"""The result of a call that never came back."""
 
 Handler = Callable[[Any, dict[str, Any], str], Iterable[Seen]]
 """Takes the reader, a record and the time it came; returns what is to be recorded."""
@@ -43,9 +46,10 @@ class OpenCalls:
 
     def interrupted(self, at: str) -> list[ToolReturned]:
         """Return the calls that are still open as cut off."""
-        words = "interrupted: the agent ended before the tool returned"
         return [
-            ToolReturned(call.tool, call_id, call.args, words, False, None, call.started_at, at, True, call.parent)
+            ToolReturned(
+                call.tool, call_id, call.args, INTERRUPTED, False, None, call.started_at, at, True, call.parent
+            )
             for call_id, call in self._open.items()
         ]
 

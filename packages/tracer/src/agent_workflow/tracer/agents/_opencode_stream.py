@@ -1,26 +1,26 @@
 """Reading opencode's stream (``opencode run --format json``), 1.18.
 
 There is no event for the end: a send is over when its last step ended for a reason other than tool calls. A tool shows
-when it has returned, with its own times; reasoning is told beside the output and costs as much.
+when it has returned, with its own times; reasoning is told beside the output and costs as much. The model, calls that
+never came back and what sub-agents did are told by opencode's database alone.
 """
 
 from collections.abc import Iterable
-from decimal import Decimal
-from typing import Any, ClassVar, Final
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
 
-from agent_workflow.tracer._json import as_float, as_int
-from agent_workflow.tracer._usage import Usage, dollars
-from agent_workflow.tracer.agents._json_stream import JsonStream, count, exit_words, mapping, trace_time, words
+from agent_workflow.tracer._usage import Usage
+from agent_workflow.tracer.agents._json_stream import INTERRUPTED, JsonStream, exit_words, mapping, words
+from agent_workflow.tracer.agents._opencode_parts import denial, spend, tool_call
+from agent_workflow.tracer.agents._opencode_record import OpencodeRecord, child_session
 from agent_workflow.tracer.agents._protocol import (
     Denial,
     Seen,
     SendOutcome,
     SendVerdict,
-    ToolReturned,
     UsageKnown,
 )
-
-_DENIED: Final = ("The user rejected permission to use this specific tool call", "The user has specified a rule which")
 
 
 class OpencodeStream(JsonStream):
@@ -28,9 +28,17 @@ class OpencodeStream(JsonStream):
 
     ignored = frozenset(["reasoning"])
 
-    def __init__(self) -> None:
-        """Begin."""
+    def __init__(self, database: Path | None = None) -> None:
+        """Begin.
+
+        Args:
+            database: in which opencode keeps its sessions, ``None`` to read none.
+        """
         super().__init__()
+        self._database = database
+        self._record = OpencodeRecord()
+        self._shown: dict[str, None] = {}
+        self._tasks: dict[str, dict[str, Any]] = {}
         self._steps: dict[object, Usage] = {}
         self._open_steps = 0
         self._texts: dict[str, list[str]] = {}
@@ -41,30 +49,42 @@ class OpencodeStream(JsonStream):
     def look(self, record: dict[str, Any]) -> None:
         """Take the session's id, which every line has."""
         self.session_id = self.session_id or words(record.get("sessionID"))
+        if message := words(mapping(record.get("part")).get("messageID")):
+            self._shown[message] = None
 
-    def outcome(self, exit_code: int, at: str) -> SendOutcome:  # noqa: ARG002 - no call is seen before it has returned
+    def complete(self) -> Iterable[Seen]:
+        """Take the model, open calls and what sub-agents did from opencode's database."""
+        if self._database is not None and self.session_id:
+            self._record.read(self._database, self.session_id, self._shown, self._tasks)
+        return self._record.nested_calls
+
+    def outcome(self, exit_code: int, at: str) -> SendOutcome:
         """Sum up."""
         verdict, error = self._judge(exit_code)
-        steps = list(self._steps.values())
-        known: UsageKnown = "whole" if verdict in ("answered", "cut_off") else "partial" if steps else "unknown"
+        steps, record = list(self._steps.values()), self._record
+        spent = [*steps, record.subagents] if record.subagents else steps
+        known: UsageKnown = "whole" if verdict in ("answered", "cut_off") else "partial" if spent else "unknown"
         return SendOutcome(
             verdict=verdict,
             text="\n".join(list(self._texts.values())[-1]) if self._texts else "",
             error=error,
             stop_reason=self._reason,
-            usage=sum(steps, Usage()) if steps else Usage(costs=None, total_cost=None),
+            usage=sum(spent, Usage()) if spent else Usage(costs=None, total_cost=None),
             compaction=None,
             tools=None,
             context_tokens=steps[-1].total or None if steps else None,
             turns=len(steps),
-            interrupted=[],
+            interrupted=[replace(call, result=INTERRUPTED, ended_at=at) for call in record.open_calls],
             unknown=dict(self.unknown),
             damaged=self.damaged,
             session_id=self.session_id,
             resumable=bool(steps),
+            model=record.model,
             usage_known=known,
+            subagents=record.subagents,
             per_call=tuple(steps),
             denials=tuple(self._denials),
+            own_record=record.file,
         )
 
     def _judge(self, exit_code: int) -> tuple[SendVerdict, str]:
@@ -96,7 +116,7 @@ class OpencodeStream(JsonStream):
         part = mapping(record.get("part"))
         self._open_steps = 0
         self._reason = words(part.get("reason"))
-        self._steps[words(part.get("id")) or len(self._steps)] = _usage(part)
+        self._steps[words(part.get("id")) or len(self._steps)] = spend(part)
         return []
 
     def _text(self, record: dict[str, Any], _: str) -> Iterable[Seen]:
@@ -107,29 +127,12 @@ class OpencodeStream(JsonStream):
 
     def _tool_use(self, record: dict[str, Any], at: str) -> Iterable[Seen]:
         part = mapping(record.get("part"))
-        state, call_id = mapping(part.get("state")), words(part.get("callID"))
-        tool, args = words(part.get("tool")) or "tool", state.get("input")
-        metadata, times = mapping(state.get("metadata")), mapping(state.get("time"))
-        is_invalid = tool == "invalid"  # stands in for a tool that does not exist, and counts as completed
-        if is_invalid:
-            tool = words(mapping(args).get("tool")) or tool
-        error = words(state.get("error"))
-        if error.startswith(_DENIED):
-            self._denials.append(Denial(tool, call_id, error))
-        ok = state.get("status") == "completed" and not is_invalid and metadata.get("exit") in (None, 0)
-        started, ended = as_float(times.get("start")), as_float(times.get("end"))
-        return [
-            ToolReturned(
-                tool=tool,
-                tool_call_id=call_id,
-                args=args,
-                result=words(state.get("output")) or error,
-                ok=ok,
-                duration_ms=None if started is None or ended is None else max(0.0, ended - started),
-                started_at=trace_time(started, at),
-                ended_at=trace_time(ended, at),
-            )
-        ]
+        denied = denial(part)
+        if denied is not None:
+            self._denials.append(denied)
+        if child := child_session(part):
+            self._tasks[child] = part
+        return [tool_call(part, at)]
 
     def _failed(self, record: dict[str, Any], _: str) -> Iterable[Seen]:
         self._error = mapping(record.get("error"))
@@ -142,15 +145,3 @@ class OpencodeStream(JsonStream):
         "tool_use": _tool_use,
         "error": _failed,
     }
-
-
-def _usage(part: dict[str, Any]) -> Usage:
-    tokens = mapping(part.get("tokens"))
-    cache, reasoning = mapping(tokens.get("cache")), count(tokens.get("reasoning"))
-    output = count(tokens.get("output")) + reasoning
-    parts = (count(tokens.get("input")), output, count(cache.get("read")), count(cache.get("write")))
-    total, cost = as_int(tokens.get("total")), dollars(part.get("cost"))
-    if not cost and sum(parts) > 0:
-        cost = None  # a model without prices costs zero in opencode's eyes; nobody knows its price
-    costs = Usage().costs if cost == Decimal(0) else None
-    return Usage(*parts, reasoning, sum(parts) if total is None or total < 0 else total, costs, cost)
