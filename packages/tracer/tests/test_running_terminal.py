@@ -6,11 +6,11 @@ import pty
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from running_lab import RUN, SECONDS, Lab, is_alive, wait_for
@@ -281,4 +281,4 @@ def is_raw(screen: Screen) -> bool:
 
 def parent_of(pid: int) -> int:
     """Return the parent of a process."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return int(subprocess.run(["ps", "-o", "ppid=", "-p", str(pid)], capture_output=True, check=True).stdout)

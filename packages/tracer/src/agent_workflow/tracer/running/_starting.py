@@ -72,6 +72,8 @@ def start_recorder(launch: "Launch") -> tuple[int, int, int]:
 
             record(launch, inbox, upstream)
             code = 0
+        except Exception as error:  # noqa: BLE001 - a broken installation costs the recording, never the command
+            os.write(upstream, f"say cannot load the recorder: {type(error).__name__}: {error}\n".encode())
         finally:
             os._exit(code)
     os.close(inbox)
