@@ -195,7 +195,7 @@ def agent_row(project: Project) -> dict[str, Any]:
 
 def test_signal_while_the_agent_is_put_away(project: Project) -> None:
     """A workflow that is told to stop just when its agent has died still records what the agent left open."""
-    stubborn = "trap '' TERM; touch ready; exec sleep 300"
+    stubborn = "exec >/dev/null 2>&1; trap '' TERM; touch ready; exec sleep 300"
     StandIn(project, "codex").say(*answer("codex", ENVELOPE)[:3], code=1, shell=stubborn)
     process = project.start(BUILD.format(prompts=("Build it",)), "run1")
     pid = project.wait_for(lambda: (project.root / "ready").exists() and agent_row(project)["pid"])
