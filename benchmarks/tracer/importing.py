@@ -106,7 +106,7 @@ def _call(session: str, call: int, at: datetime, dice: random.Random) -> list[di
     ]
     records: list[dict[str, Any]] = []
     for block in blocks:
-        message = {"id": identity, "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage}
+        message: dict[str, Any] = {"id": identity, "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage}
         message |= {"content": [block], "stop_reason": "tool_use"}
         common = _common(session, at, f"{identity}-{block['type']}")
         records.append({"type": "assistant", "message": message, "requestId": f"req_{identity}", **common})

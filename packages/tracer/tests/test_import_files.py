@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from import_lab import FIRST, SECOND, Trace, answer, lines, prompt
+from import_lab import FIRST, SECOND, Trace, answer, lines, prompt, tool_use
 
 from agent_workflow.tracer import TraceReadError, rebuild
 from agent_workflow.tracer.importing import ImportProgress, discover, recognise_session
@@ -204,11 +204,13 @@ def test_secrets_are_kept_out(trace: Trace, tmp_path: Path, monkeypatch: pytest.
     """A value of the environment that looks secret is in nothing that is written for reading."""
     monkeypatch.setenv("SOME_API_KEY", "hunter2hunter2")
     file = tmp_path / f"{FIRST}.jsonl"
-    file.write_bytes(lines(prompt(FIRST, "Use hunter2hunter2", 0), answer(FIRST, "a", 1)))
+    called = answer(FIRST, "b", 2, tool_use("t1", "curl -H hunter2hunter2"))
+    asked = prompt(FIRST, "Use hunter2hunter2", 0, uuid="u")
+    file.write_bytes(lines(asked, answer(FIRST, "a", 1), called))
 
     trace.take(file)
 
-    written = b"".join(part.read_bytes() for part in (trace.folder / "sessions").rglob("*.jsonl"))
+    written = b"".join(part.read_bytes() for part in trace.folder.rglob("*") if part.is_file())
     assert b"hunter2" not in written
     assert [("Use [redacted:SOME_API_KEY]",)] == trace.rows("SELECT request FROM sessions")
 

@@ -37,7 +37,7 @@ class ClaudeReader(SessionReader):
         sidechains: lane of each line of a sub-agent that stands in its parent's file, by the line's id.
     """
 
-    needles: ClassVar = (b'"assistant"', b'"user"', b'"compact_boundary"')
+    needles: ClassVar = (b'"assistant"', b'"user"')
     agent: ClassVar = "claude_code"
 
     first_seen: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -96,11 +96,11 @@ def import_sessions(
     report = ImportReport()
     listed = prices if prices is not None else load_prices()
     report.catalogue = listed.catalogue if listed else ""
-    ledger = Ledger(data_dir / NAME)
+    keep = redactor if redactor is not None else Redactor(secrets_of(os.environ))
+    ledger = Ledger(data_dir / NAME, keep)
     try:
         importer = _Importer(ledger, report, progress or _nobody)
         importer.read(paths)
-        keep = redactor if redactor is not None else Redactor(secrets_of(os.environ))
         importer.write(db, data_dir, listed, keep, written)
     finally:
         ledger.close()
@@ -128,6 +128,8 @@ class _Importer:
     def _count(self, path: str, taken: Taken) -> None:
         self.report.bytes_read += taken.bytes_read
         self.report.damaged.extend(taken.damaged)
+        if taken.more_damaged:
+            self.report.damaged.append(f"{path}: {taken.more_damaged} more lines")
         if taken.waiting:
             self.report.waiting.append(f"{path}: {taken.waiting} bytes of an unfinished line")
         if taken.agent:

@@ -1,6 +1,6 @@
 """How items are kept in the ledger."""
 
-import json
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -12,45 +12,36 @@ TURN: Final = 0
 MODEL_CALL: Final = 1
 TOOL_CALL: Final = 2
 
-_encode: Final = json.JSONEncoder(separators=(",", ":")).encode
-_NO_RAW: Final = (0, 0, 0, 0, 0)
+_NO_RAW: Final[tuple[int, ...]] = (0, 0, 0, 0, 0)
 
 
-def item_row(source: int, position: int, item: Item) -> tuple[object, ...]:
+Encode = Callable[[object], str]
+
+
+def item_row(source: int, position: int, item: Item, encode: Encode) -> tuple[object, ...]:
     """Write an item as a row of the ledger.
 
     Args:
         source: number of the file.
         item: from it.
         position: in the file, for the order of things that happened at the same time.
+        encode: writes JSON without secrets.
     """
     if isinstance(item, ModelCall):
         raw = (item.lines, *(min(count, INT64_MAX) for count in item.raw))
-        return _row(
-            source,
-            MODEL_CALL,
-            item,
-            item.turn,
-            item.at,
-            position,
-            min(item.usage.total, INT64_MAX),
-            _model_call(item),
-            raw,
-        )
-    if isinstance(item, ToolCall):
-        return _row(
-            source,
-            TOOL_CALL,
-            item,
-            item.turn,
-            item.ended_at,
-            position,
-            int(not item.interrupted),
-            _tool_call(item),
-            _NO_RAW,
-        )
-    digits = "".join(c for c in item.ended_at[:23] if c.isdigit())
-    return _row(source, TURN, item, item.key, item.at, position, int(digits or 0), _turn(item), _NO_RAW)
+        weight = min(item.usage.total, INT64_MAX)
+        kept = (MODEL_CALL, item.at, weight, encode(_model_call(item)))
+    elif isinstance(item, ToolCall):
+        raw = _NO_RAW
+        kept = (TOOL_CALL, item.ended_at, int(not item.interrupted), encode(_tool_call(item)))
+    else:
+        raw = _NO_RAW
+        digits = "".join(c for c in item.ended_at[:23] if c.isdigit())
+        kept = (TURN, item.at, int(digits or 0), encode(_turn(item)))
+    kind, at, weight, data = kept
+    turn = item.key if isinstance(item, Turn) else item.turn
+    keys = (bindable(item.key), bindable(turn), bindable(item.lane))
+    return (source, kind, *keys, at, position, int(item.is_copy), weight, data, *raw)
 
 
 def usage_of(data: dict[str, Any]) -> Usage:
@@ -67,21 +58,6 @@ def usage_of(data: dict[str, Any]) -> Usage:
         costs=None if costs is None else (Decimal(costs[0]), Decimal(costs[1]), Decimal(costs[2]), Decimal(costs[3])),
         total_cost=None if cost is None else Decimal(cost),
     )
-
-
-def _row(
-    source: int,
-    kind: int,
-    item: Item,
-    turn: str,
-    at: str,
-    position: int,
-    weight: int,
-    data: dict[str, Any],
-    raw: tuple[int, ...],
-) -> tuple[object, ...]:
-    key, lane = bindable(item.key), bindable(item.lane)
-    return (source, kind, key, bindable(turn), lane, at, position, int(item.is_copy), weight, _encode(data), *raw)
 
 
 def _turn(item: Turn) -> dict[str, Any]:

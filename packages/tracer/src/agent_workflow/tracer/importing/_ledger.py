@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_workflow.tracer._errors import TraceReadError
+from agent_workflow.tracer._redaction import Redactor
 from agent_workflow.tracer.importing._item_rows import MODEL_CALL, TOOL_CALL, TURN, item_row
 from agent_workflow.tracer.importing._items import Item
 
@@ -18,6 +19,7 @@ NAME: Final = "imported.db"
 _VERSION: Final = 1
 
 _AS_JSON: Final = ("state", "facts", "damaged")
+_CUT: Final = "cut_json"  # what is left of a value that is too large
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sources (
@@ -103,13 +105,18 @@ class Source:
 class Ledger:
     """The database; one importer at a time may have it open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, redactor: Redactor) -> None:
         """Open or make it.
+
+        Args:
+            path: of the database.
+            redactor: keeps secrets out of what is written there.
 
         Raises:
             TraceReadError: it cannot be opened, or another import holds it.
         """
         self.path = path
+        self._encode = redactor.payload
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=1, isolation_level=None, cached_statements=64)
@@ -155,6 +162,8 @@ class Ledger:
         cells = dict(zip((field.name for field in fields(Source)), row, strict=True))
         for name in _AS_JSON:
             cells[name] = json.loads(cells[name])
+        if _CUT in cells["state"]:
+            return None  # too much to be remembered: the file is read again
         return Source(**{**cells, "is_main": bool(cells["is_main"])})
 
     def looked(self, path: str, size: int, mtime_ns: int, looked_ns: int) -> None:
@@ -190,13 +199,15 @@ class Ledger:
 
     def add(self, source: int, items: Iterable[tuple[int, Item]]) -> None:
         """Take items in, each with its place in the file."""
-        self._connection.executemany(_UPSERT, [item_row(source, position, item) for position, item in items])
+        self._connection.executemany(
+            _UPSERT, [item_row(source, position, item, self._encode) for position, item in items]
+        )
 
     def settle(self, source: Source) -> None:
         """Keep where the reading of a file stands, and mark every session that it changes."""
         cells = asdict(source)
         for name in _AS_JSON:
-            cells[name] = json.dumps(cells[name])
+            cells[name] = self._encode(cells[name])
         marks = ", ".join("?" * len(cells))
         statement = f"INSERT OR REPLACE INTO sources VALUES ({marks})"  # noqa: S608 - marks alone
         self._connection.execute(statement, tuple(cells.values()))

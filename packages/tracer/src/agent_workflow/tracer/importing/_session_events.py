@@ -2,39 +2,19 @@
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Final
 
 from agent_workflow.tracer._sending import tool_label
-from agent_workflow.tracer._usage import Usage, money
-from agent_workflow.tracer.importing._items import MAIN, CostBasis
+from agent_workflow.tracer._usage import money
+from agent_workflow.tracer.importing._items import MAIN
 from agent_workflow.tracer.importing._ledger import Ledger
+from agent_workflow.tracer.importing._session_turns import ToldTurn, read_turns, sum_up
 from agent_workflow.tracer.importing._trace_event import Event, content_id
-from agent_workflow.tracer.importing._turn_spend import TurnSpend, basis_of
+from agent_workflow.tracer.importing._turn_spend import basis_of
 from agent_workflow.tracer.pricing import Prices
 
 ENGINEER: Final = "engineer"
 _MOST_SOURCES: Final = 100
-
-
-@dataclass(slots=True)
-class _Turn:
-    """A turn that is told in this session."""
-
-    data: dict[str, Any]
-    spend: TurnSpend
-    start_id: str = ""
-
-
-@dataclass(slots=True)
-class Totals:
-    """What the session came to."""
-
-    usage: Usage = field(default_factory=Usage)
-    estimated: Decimal | None = None
-    has_unpriced: bool = False
-    bases: set[CostBasis] = field(default_factory=set)
 
 
 class ImportedSession:
@@ -50,58 +30,16 @@ class ImportedSession:
         self._labels = {lane: label for source in self._sources for lane, label in source.facts["labels"].items()}
         self._parents = {lane: call for source in self._sources for lane, call in source.facts["parent_calls"].items()}
         self._catalogue = prices.catalogue if prices else ""
-        self._turns = self._read_turns(prices)
+        self._turns = read_turns(ledger, adw_id, prices)
         self._request_id = f"{adw_id}_01_request"
         self._phase_id = f"{adw_id}_02_conversation"
         for turn in self._turns.values():
             turn.start_id = self._id("agent_start", turn.data["lane"], turn.data["key"])
 
-    def _read_turns(self, prices: Prices | None) -> dict[tuple[str, str], _Turn]:
-        spends: dict[tuple[str, str], TurnSpend] = {}
-        for call, turn, at, raw, is_owned in self._ledger.model_calls(self.adw_id):
-            spend = spends.setdefault((call["lane"], turn), TurnSpend())
-            spend.count_raw(call["model"], at, raw if raw[0] else (1, *call["tokens"]))
-            if is_owned:
-                spend.count(call, at, prices)
-        told: dict[tuple[str, str], _Turn] = {}
-        untold: list[_Turn] = []
-        for data, is_owned in self._ledger.turns(self.adw_id):
-            key = (data["lane"], data["key"])
-            known = told.get(key)
-            if known is not None:  # another file of this session has it as well; the one that is owned is the fullest
-                known.data = data if is_owned else known.data
-                continue
-            told_turn = _Turn(data, spends.pop(key, TurnSpend()))
-            is_empty = data["verdict"] == "incomplete" and told_turn.spend.calls == 0
-            if told_turn.spend.calls or (is_owned and not is_empty):
-                told[key] = told_turn
-            else:
-                untold.append(told_turn)
-        if not told and untold:
-            # The newest prompt stands for a session in which nothing was answered.
-            last = untold.pop()
-            told[(last.data["lane"], last.data["key"])] = last
-        home = next(iter(told.values()), None)
-        for other in [turn.spend for turn in untold] + list(spends.values()):
-            if home is not None:
-                home.spend.take_raw(other)
-        return told
-
     @property
     def is_empty(self) -> bool:
         """Whether nothing in its files is worth a session."""
         return not self._turns
-
-    def totals(self) -> Totals:
-        """Sum up all lanes; each model call is in one."""
-        totals = Totals()
-        for turn in self._turns.values():
-            totals.usage += turn.spend.usage
-            totals.bases |= turn.spend.bases
-            totals.has_unpriced = totals.has_unpriced or turn.spend.has_unpriced
-            if turn.spend.estimated is not None:
-                totals.estimated = (totals.estimated or Decimal(0)) + turn.spend.estimated
-        return totals
 
     def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the rows of all tables but the events."""
@@ -110,7 +48,7 @@ class ImportedSession:
         first, last = main[0].data, main[-1].data
         started = min(turn.data["at"] for turn in turns)
         ended = max(turn.data["ended_at"] for turn in turns)
-        totals = self.totals()
+        totals = sum_up(turns)
         status = "success" if last["verdict"] == "answered" else "fail"
         yield (
             "sessions",
@@ -124,7 +62,7 @@ class ImportedSession:
                 "total_tokens": totals.usage.total,
                 "total_cost": money(totals.usage.total_cost),
                 "archived": 0,
-                "estimated_cost": None if totals.has_unpriced else money(totals.estimated),
+                "estimated_cost": money(totals.estimated) if totals.is_estimated else None,
                 "price_catalogue": self._catalogue if totals.estimated is not None else None,
                 "cost_basis": basis_of(totals.bases),
             },
@@ -156,8 +94,8 @@ class ImportedSession:
         cwd = self._facts["cwd"]
         return f"Imported from the agent's own record{f', in {cwd}' if cwd else ''}"
 
-    def _agents(self, turns: list[_Turn]) -> Iterator[tuple[str, dict[str, Any]]]:
-        lanes: dict[str, list[_Turn]] = {}
+    def _agents(self, turns: list[ToldTurn]) -> Iterator[tuple[str, dict[str, Any]]]:
+        lanes: dict[str, list[ToldTurn]] = {}
         for turn in turns:
             lanes.setdefault(turn.data["lane"], []).append(turn)
         for lane, own in lanes.items():
@@ -212,7 +150,7 @@ class ImportedSession:
             for source in self._sources[:_MOST_SOURCES]
         ]
 
-    def _start(self, turn: _Turn) -> Event:
+    def _start(self, turn: ToldTurn) -> Event:
         lane = turn.data["lane"]
         payload = {
             "model": turn.spend.model,
@@ -238,7 +176,7 @@ class ImportedSession:
         running = [turn for turn in self._turns.values() if turn.data["lane"] == MAIN and turn.data["at"] <= at]
         return running[-1].start_id if running else ""
 
-    def _end(self, turn: _Turn) -> Event:
+    def _end(self, turn: ToldTurn) -> Event:
         data, spend = turn.data, turn.spend
         usage = spend.usage
         send = {
@@ -296,7 +234,7 @@ class ImportedSession:
         return content_id(self.adw_id, *parts)
 
 
-def _newest(turns: list[_Turn], name: str) -> Any:  # noqa: ANN401 - of any field
+def _newest(turns: list[ToldTurn], name: str) -> Any:  # noqa: ANN401 - of any field
     return next((value for turn in reversed(turns) if (value := getattr(turn.spend, name))), None)
 
 

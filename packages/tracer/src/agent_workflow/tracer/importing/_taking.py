@@ -31,13 +31,15 @@ class Taken:
         agent: whose it is, empty for what is nobody's session.
         bytes_read: of its content.
         waiting: bytes at its end that belong to no whole line.
-        damaged: sentences on lines that could not be read now.
+        damaged: sentences on lines that could not be read now, the first hundred of them.
+        more_damaged: how many there were beyond these.
     """
 
     agent: str = ""
     bytes_read: int = 0
     waiting: int = 0
     damaged: list[str] = field(default_factory=list)
+    more_damaged: int = 0
 
 
 class _Batch:
@@ -261,7 +263,10 @@ class _Taking:
         return True
 
     def _damaged(self, number: int, reason: str) -> None:
-        self.taken.damaged.append(f"{self.path}, line {number}: {reason}")
+        if len(self.taken.damaged) < _MOST_DAMAGED:
+            self.taken.damaged.append(f"{self.path}, line {number}: {reason}")
+        else:
+            self.taken.more_damaged += 1
 
     def _settle_foreign(self, looked_ns: int) -> None:
         """Remember what is nobody's session, so that it is not opened again until it changes."""

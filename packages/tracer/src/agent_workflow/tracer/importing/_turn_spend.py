@@ -118,8 +118,13 @@ class TurnSpend:
 
     @property
     def known_estimate(self) -> Decimal | None:
-        """The estimate, ``None`` when the price of a part is not known."""
-        return None if self.has_unpriced else self.estimated
+        """The estimate, ``None`` when the price of a part is not known or a subscription covers a part alone."""
+        return None if self.has_unpriced or not are_of_one_kind(self.bases) else self.estimated
+
+
+def are_of_one_kind(bases: set[CostBasis]) -> bool:
+    """Tell whether estimated money may be summed up: what a subscription covers is not added to what is paid."""
+    return not {"estimated", "subscription"} <= bases
 
 
 def basis_of(bases: set[CostBasis]) -> CostBasis | None:
