@@ -276,6 +276,34 @@ def test_transcript_of_a_resumed_conversation(tmp_path: Path) -> None:
     assert (60, 1) == (outcome.usage.total, outcome.turns)
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_transcript_that_has_the_same_message_before(tmp_path: Path, is_known: bool) -> None:
+    """Where it is known which conversation goes on, what its transcript had before is not even read."""
+    old, new = block("old", text("x")), block("m1", text("a"))
+    file = transcript(tmp_path, final({**old, "uuid": new["uuid"]}, 900))
+    reader = ClaudeStream(tmp_path, session_id=SESSION if is_known else "")
+    with file.open("a") as opened:
+        opened.write(json.dumps(final(new, 50)) + "\n")
+    for record in (INIT, new):
+        list(reader.read(json.dumps(record).encode(), AT))
+    list(reader.complete())
+
+    assert (60 if is_known else 970) == reader.outcome(-9, AT).usage.total
+
+
+def test_transcript_that_was_replaced(tmp_path: Path) -> None:
+    """A file that is shorter than before is another one, and read from its beginning."""
+    file = transcript(tmp_path, *[final(block(f"old{n}", text("x")), 900) for n in range(5)])
+    reader = ClaudeStream(tmp_path, session_id=SESSION)
+    line = block("m1", text("a"))
+    file.write_text(json.dumps(final(line, 50)) + "\n")
+    for record in (INIT, line):
+        list(reader.read(json.dumps(record).encode(), AT))
+    list(reader.complete())
+
+    assert 60 == reader.outcome(-9, AT).usage.total
+
+
 def test_transcript_of_a_subagent(tmp_path: Path) -> None:
     """A sub-agent has a transcript of its own; one that another send began is none of ours."""
     main, nested = block("m1", tool("task", "Task")), block("s1", text("x"), parent_tool_use_id="task")

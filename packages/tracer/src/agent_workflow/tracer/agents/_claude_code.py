@@ -38,9 +38,9 @@ class ClaudeCode:
             argv += [f"--append-system-prompt={send.system}"]
         return Launch(argv, stdin=no_command(send.prompt).encode("utf-8", "replace"))
 
-    def reader(self, send: Send) -> StreamReader:  # noqa: ARG002 - every line says which conversation it is of
+    def reader(self, send: Send) -> StreamReader:
         """Return a reader that knows where the transcripts are."""
-        return ClaudeStream(config_folder() / "projects")
+        return ClaudeStream(config_folder() / "projects", session_id=send.session_id if send.continues else "")
 
     def context_window(self, model: str) -> int | None:  # noqa: ARG002 - the result tells it, and it changes on resume
         """Return nothing: the stream tells it."""

@@ -14,7 +14,7 @@ from agent_workflow.tracer._json import as_float
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._claude_messages import Messages, Results
 from agent_workflow.tracer.agents._json_stream import JsonStream, exit_words, mapping, text_of, words
-from agent_workflow.tracer.agents._own_record import RecordFile, files_below, find_file, read_object
+from agent_workflow.tracer.agents._own_record import RecordFile, files_below, find_file, read_object, size_of
 from agent_workflow.tracer.agents._protocol import (
     Compacted,
     Seen,
@@ -25,6 +25,7 @@ from agent_workflow.tracer.agents._protocol import (
     Waited,
 )
 
+_PATTERN: Final = "*/{id}.jsonl"
 _QUIET: Final = frozenset(
     [
         "init",
@@ -48,14 +49,16 @@ class ClaudeStream(JsonStream):
 
     ignored = frozenset(["rate_limit_event", "tool_progress", "prompt_suggestion", "auth_status", "tool_use_summary"])
 
-    def __init__(self, projects: Path | None = None) -> None:
-        """Begin.
+    def __init__(self, projects: Path | None = None, *, session_id: str = "") -> None:
+        """Begin, before Claude Code is started.
 
         Args:
             projects: folder with the transcripts of all projects, ``None`` to read none.
+            session_id: of the conversation that is continued, empty for a new one.
         """
         super().__init__()
         self._projects = projects
+        self._before = size_of(find_file(projects, _PATTERN, session_id) if projects else None)
         self._messages = Messages()
         self._results = Results()
         self._lines: set[str] = set()
@@ -101,11 +104,12 @@ class ClaudeStream(JsonStream):
 
     def complete(self) -> Iterable[Seen]:
         """Take final usage and stop reasons from the transcript, and from those of sub-agents."""
-        file = find_file(self._projects, "*/{id}.jsonl", self.session_id) if self._projects else None
+        file = find_file(self._projects, _PATTERN, self.session_id) if self._projects else None
         if file is None:
             return []
         is_ours = False
-        for record in RecordFile(file).new_records(b'"assistant"'):
+        begin = self._before if self._before <= size_of(file) else 0
+        for record in RecordFile(file, begin).new_records(b'"assistant"'):
             # A resumed conversation's earlier messages come first; ours begin with a line that the stream has shown.
             is_ours = is_ours or record.get("uuid") in self._lines
             if is_ours and record.get("isSidechain") is not True:
