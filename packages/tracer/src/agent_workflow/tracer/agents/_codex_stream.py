@@ -92,7 +92,8 @@ class CodexStream(JsonStream):
         file = find_file(self._rollouts, _PATTERN, self.session_id) if self._rollouts else None
         if file is None:
             return []
-        self._rollout = Rollout(file, self._before if self.session_id == self._thread else 0, turns=self._turns)
+        is_longer = self.session_id == self._thread and self._before <= size_of(file)
+        self._rollout = Rollout(file, self._before if is_longer else 0, turns=self._turns)
         return self._rollout.hidden
 
     def _judge(self, exit_code: int) -> tuple[SendVerdict, str]:
