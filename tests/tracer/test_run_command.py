@@ -74,6 +74,25 @@ def test_wrong_call(project: Project, words: tuple[str, ...], told: str) -> None
     assert not project.db.exists()
 
 
+def test_short_way_loads_nothing_else(project: Project) -> None:
+    """The call goes around Typer and all that it brings; even after the command's end the front has not loaded it."""
+    program = (
+        "import sys; from agent_workflow.cli import main; sys.argv = ['agent-workflow', 'run', '--', 'true']; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", program],
+        cwd=project.root,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "agent_workflow.tracer.running._front" in loaded
+    assert not loaded & {"typer", "typing", "re", "enum", "signal", "pathlib", "subprocess", "threading", "sqlite3"}
+
+
 def test_help() -> None:
     """The command is in the help, with all options that the short way knows."""
     words = subprocess.run([AGENT_WORKFLOW, "run", "--help"], capture_output=True, text=True, check=True).stdout
