@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from running_lab import SECONDS, Lab, wait_for, wait_for_end, wait_for_pid
+from running_lab import RUN, SECONDS, Lab, wait_for, wait_for_end, wait_for_pid
 
 from agent_workflow.tracer import rebuild
 
@@ -189,6 +189,18 @@ for n in range(6):
 
     assert max(sizes) < 4 * 128 * 65536
     assert 6 * 128 * 65536 == lab.end()["stdout_bytes"]
+
+
+def test_disk_that_takes_no_more(lab: Lab) -> None:
+    """Where no file can grow, neither the spill nor the session's, every byte still gets through, and that is told."""
+    program = "import os\nfor n in range(60): os.write(1, bytes([n]) * 50_000)\nos._exit(3)"
+    limited = ["sh", "-c", 'ulimit -f 1000; exec "$@"', "sh"]
+    recorded = lab.bare(*limited, *RUN, "--", sys.executable, "-c", program)
+
+    assert (3, b"".join(bytes([n]) * 50_000 for n in range(60))) == (recorded.returncode, recorded.stdout)
+    assert b"agent-workflow: there was no room for " in recorded.stderr
+    assert recorded.stderr.count(b"\n") < 10
+    assert lab.end()["stdout_bytes"] == 3_000_000 > lab.end()["unrecorded_bytes"] > 0
 
 
 def test_stopped_by_nobody(lab: Lab) -> None:

@@ -65,7 +65,7 @@ class Channel:
     @property
     def wants(self) -> bool:
         """Whether more can be taken now: without a spill, only when the reader has the last piece."""
-        return self.source >= 0 and not self._held
+        return self.source >= 0 and (self.is_broken or not self._held)
 
     def take(self) -> bool:
         """Take what is there; return whether the stream goes on."""
@@ -165,5 +165,5 @@ def _widen(pipe: int) -> None:
 
     try:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
-    except (OSError, AttributeError):  # no pipe, or a system that leaves no choice
+    except (OSError, ValueError, AttributeError):  # no pipe, or a system that leaves no choice
         return

@@ -43,7 +43,7 @@ class Front:
         self._line = Line(*launch.recorder)
         self._stopping: Stopping | None = None
         self._channels = [
-            Channel(name, launch.spills[name], sink, self._look, source=launch.sources[name])
+            Channel(name, launch.spills[name], sink, self._look, source=launch.sources.get(name, -1))
             for name, sink in launch.sinks.items()
         ]
         self._announced = {channel.name: 0 for channel in self._channels}

@@ -85,13 +85,14 @@ class Launch:
             self.mark = mark_of(self.adw_id, self.recorder[0])
         except OSError as error:
             self.faults.append(f"cannot start the recorder: {error.strerror}; the command goes on unrecorded")
-        streams = self._connect(outputs)
         environment = {**os.environ, MARK: self.mark} if self.mark else os.environ
         self.began = time.time()
+        streams: dict[int, int] = {}
         try:
+            self._connect(outputs, streams)
             self.pid = start_command(self.options.command, environment, streams, closed, self.terminal)
-        except CannotStart as error:
-            self.refusal = error
+        except OSError as error:  # no such program; or no more processes or descriptors
+            self.refusal = CannotStart(error.errno, error.strerror, self.options.command[0])
         for descriptor in set(streams.values()):
             os.close(descriptor)
         if self.terminal is not None:
@@ -104,9 +105,8 @@ class Launch:
             self.faults.append(f"no room to keep the output: {error.strerror}; the command may wait for its reader")
             return -1
 
-    def _connect(self, outputs: list[int]) -> dict[int, int]:
-        """Make the pipes; return what takes the place of the command's 1 and 2, where no terminal does."""
-        streams: dict[int, int] = {}
+    def _connect(self, outputs: list[int], streams: dict[int, int]) -> None:
+        """Make the pipes; note what takes the place of the command's 1 and 2, where no terminal does."""
         for name, target in self.sinks.items():
             if self.terminal is not None and target in outputs:
                 self.sources[name] = os.dup(self.terminal.master)
@@ -114,7 +114,6 @@ class Launch:
                 self.sources[name], streams[target] = os.pipe()
         if "stderr" not in self.sinks and 1 in streams:
             streams[2] = streams[1]
-        return streams
 
 
 def open_spill() -> int:

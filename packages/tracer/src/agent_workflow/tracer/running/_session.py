@@ -159,6 +159,8 @@ class Session:
                     agent.read(line, at)
             if stream.fault:
                 say(f"{stream.fault}; part of the command's output is not stored")
+            if stream.lost:
+                say(f"there was no room for {stream.lost} bytes of {name}, which are not recorded")
         if self._left_running:
             phase.event("log", "left_running", {"agent": self.lane}, parent_id=agent.start_id)
         reason = self._reason(was_killed=was_killed)
