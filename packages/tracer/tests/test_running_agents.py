@@ -211,7 +211,7 @@ def test_failure_behind_exit_code_zero(lab: Lab) -> None:
     play(lab, [*CLAUDE[:-1], failed])
 
     assert "fail" == lab.session()["status"]
-    assert "400" in lab.rows("phases")[0]["error"]
+    assert "API Error: 400" == lab.rows("phases")[0]["error"]
 
 
 def test_stream_that_breaks_off(lab: Lab) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._account import account
-from agent_workflow.tracer._errors import TraceWriteFailed
+from agent_workflow.tracer._errors import AgentError, AgentFailed, ProviderError, TraceWriteFailed
 from agent_workflow.tracer._json import decode_record
 from agent_workflow.tracer._phase import Phase
 from agent_workflow.tracer._sending import Sending
@@ -65,7 +65,7 @@ class Agent:
         elif self._sending is not None:
             self._take(self._sending, line, at)
 
-    def ended(self, ended: Ended | None, figures: dict[str, object], at: str) -> str:
+    def ended(self, ended: Ended | None, figures: dict[str, object], at: str) -> AgentError | None:
         """Write what the agent's work came to.
 
         Args:
@@ -74,7 +74,7 @@ class Agent:
             at: when.
 
         Returns:
-            Why the agent did not succeed though its process did, empty when all is well.
+            Why the agent did not succeed though its process did, ``None`` when all is well.
         """
         self._write_start()
         outcome = self._outcome(_KILLED if ended is None else ended.code)
@@ -96,8 +96,9 @@ class Agent:
         if self._sending is not None and self._sending.fault is not None:
             raise self._sending.fault
         if outcome is None or outcome.verdict == "answered":
-            return ""
-        return outcome.error or outcome.verdict
+            return None
+        kind = ProviderError if outcome.verdict == "provider_error" else AgentFailed
+        return kind(outcome.error or outcome.verdict)
 
     def _guess(self, line: bytes, at: str) -> None:
         self._first.append((line, at))

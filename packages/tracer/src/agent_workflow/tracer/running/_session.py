@@ -11,7 +11,7 @@ from typing import Final
 
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._ensure import ensure
-from agent_workflow.tracer._errors import TraceWriteFailed
+from agent_workflow.tracer._errors import AgentError, AgentFailed, TraceWriteFailed
 from agent_workflow.tracer._identity import recorded_command
 from agent_workflow.tracer._params import PhaseParams
 from agent_workflow.tracer._phase import Phase
@@ -28,10 +28,6 @@ _PHASE: Final = "run"
 _FILES: Final = {"stdout": "raw_output.jsonl", "stderr": "stderr.log"}
 _LANE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _TAKEN: Final = ("context_handoff",)
-
-
-class CommandFailed(Exception):
-    """The command did not end well: the reason is the message."""
 
 
 class Session:
@@ -57,7 +53,7 @@ class Session:
         self._streams: dict[str, Stream] = {}
         self._row: int | None = None
         self._began = _clock.now()
-        self._stopped_by = ""
+        self._stopped_by: signal.Signals | None = None
         self._left_running = False
         self._ended: Ended | None = None
 
@@ -83,14 +79,15 @@ class Session:
         try:
             run.tracer.row("sessions", adw_name=self.name)
             run.set_request(options.request or shlex.join(options.command))
-            with contextlib.suppress(CommandFailed), run.phase(self._params()) as phase:
+            with contextlib.suppress(AgentError), run.phase(self._params()) as phase:
                 phase.note_answer()  # nobody parses a reply here: success is the command's own
                 with self._open_streams(run):
                     self._follow(phase, told)
             run.finish()
         except BaseException as error:
             run.close_early(run.way_out.reason or str(error) or type(error).__name__)
-            raise
+            if not (self._stopped_by and isinstance(error, SystemExit)):
+                raise
 
     def _params(self) -> PhaseParams:
         return PhaseParams(name=_PHASE, kind="agent", owner=self.lane, description=f"Run {self.name} and record it")
@@ -109,7 +106,8 @@ class Session:
         """Take in message after message.
 
         Raises:
-            CommandFailed: what was told amounts to that.
+            AgentError: what was told amounts to that.
+            SystemExit: the front was told to stop.
         """
         agent = Agent(phase, self.lane, self._launch.options)
         for kind, *words in told:
@@ -118,7 +116,7 @@ class Session:
                 self._note_process(phase, int(words[0]))
                 agent.began(self._began)
             elif kind == "refused":
-                raise CommandFailed(f"cannot start {self._launch.options.command[0]}: {os.strerror(int(words[0]))}")
+                raise AgentFailed(f"cannot start {self._launch.options.command[0]}: {os.strerror(int(words[0]))}")
             elif kind == "data":
                 self._read(agent, words[0], int(words[1]), _clock.stamp(float(words[2])))
             elif kind in ("done", "killed"):
@@ -132,7 +130,7 @@ class Session:
         elif kind == "gap":
             self._streams[words[0]].lost = int(words[1])
         elif kind == "stop":
-            self._stopped_by = signal.Signals(int(words[0])).name
+            self._stopped_by = signal.Signals(int(words[0]))
         elif kind == "left":
             self._left_running = True
         elif kind == "end":
@@ -150,9 +148,27 @@ class Session:
         """Write the end of the command.
 
         Raises:
-            CommandFailed: it did not end well.
+            AgentError: it did not end well.
+            SystemExit: the front was told to stop.
         """
         at = self._ended.at if self._ended else _clock.now()
+        self._read_rest(agent, at)
+        if self._left_running:
+            phase.event("log", "left_running", {"agent": self.lane}, parent_id=agent.start_id)
+        fault = agent.ended(self._ended, self._figures(), at)
+        if self._row is not None:
+            phase.run.tracer.row("processes", id=self._row, ended_at=at)
+        if was_killed:
+            raise AgentFailed("agent-workflow run was killed, and the command was ended")
+        if self._stopped_by:  # as if a workflow had got the signal
+            phase.run.way_out.reason = self._stopped_by.name
+            raise SystemExit(128 + self._stopped_by)
+        if fault is not None:  # says more than the exit code
+            raise fault
+        if self._ended is not None and self._ended.fault:
+            raise AgentFailed(self._ended.fault)
+
+    def _read_rest(self, agent: Agent, at: str) -> None:
         for name, stream in self._streams.items():
             for line in stream.rest():
                 if name == "stdout" and self._launch.is_stream:
@@ -161,21 +177,6 @@ class Session:
                 say(f"{stream.fault}; part of the command's output is not stored")
             if stream.lost:
                 say(f"there was no room for {stream.lost} bytes of {name}, which are not recorded")
-        if self._left_running:
-            phase.event("log", "left_running", {"agent": self.lane}, parent_id=agent.start_id)
-        reason = self._reason(was_killed=was_killed)
-        fault = agent.ended(self._ended, self._figures(), at)
-        if self._row is not None:
-            phase.run.tracer.row("processes", id=self._row, ended_at=at)
-        if reason or fault:
-            raise CommandFailed(reason or fault)
-
-    def _reason(self, *, was_killed: bool) -> str:
-        if was_killed:
-            return "agent-workflow run was killed, and the command was ended"
-        if self._stopped_by:
-            return self._stopped_by
-        return "" if self._ended is None else self._ended.fault
 
     def _figures(self) -> dict[str, object]:
         figures: dict[str, object] = {
