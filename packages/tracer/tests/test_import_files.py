@@ -11,6 +11,7 @@ from import_lab import FIRST, SECOND, Trace, answer, lines, prompt, tool_use
 
 from agent_workflow.tracer import TraceReadError, rebuild
 from agent_workflow.tracer.importing import ImportProgress, discover, recognise_session
+from agent_workflow.tracer.importing._ledger import _FROM, _ORDER, _OWNED
 
 LONG_AGO = 1_000_000_000
 
@@ -316,3 +317,17 @@ def test_where_the_agents_keep_their_sessions(tmp_path: Path) -> None:
 def test_whose_file_it_is(first: dict[str, Any], agent: str | None) -> None:
     """The first line tells; a stream of an agent is no session file."""
     assert agent == recognise_session(json.dumps(first).encode() + b"\n")
+
+
+def test_one_session_is_found_without_going_through_all(trace: Trace, file: Path) -> None:
+    """What a session holds is found by its files: else many sessions would take the square of their number."""
+    trace.take(file)
+    connection = sqlite3.connect(trace.folder / "imported.db")
+    statement = f"EXPLAIN QUERY PLAN SELECT item.data, {_OWNED} {_FROM} {_ORDER}"
+    plan = [row[3] for row in connection.execute(statement, ("x", 1))]
+    connection.close()
+
+    assert ["SEARCH item USING INDEX items_by_source (source=? AND kind=?)"] == [
+        step for step in plan if step.split()[1] == "item"
+    ]
+    assert [] == [step for step in plan if step.startswith("SCAN")]

@@ -15,7 +15,7 @@ from agent_workflow.tracer.importing import _opencode_database as opencode_datab
 from agent_workflow.tracer.importing._formats import session_files
 from agent_workflow.tracer.importing._ledger import NAME, Ledger
 from agent_workflow.tracer.importing._session_events import ImportedSession
-from agent_workflow.tracer.importing._session_files import write_files, write_rows
+from agent_workflow.tracer.importing._session_files import write_session
 from agent_workflow.tracer.importing._source_files import RACY_NS, Looked, look
 from agent_workflow.tracer.importing._taking import Taken, take_document, take_file
 from agent_workflow.tracer.pricing import Prices, load_prices
@@ -219,8 +219,7 @@ class _Importer:
         session = ImportedSession(self.ledger, adw_id, prices)
         if not session.is_empty:
             try:
-                write_files(files, session, redactor)
-                write_rows(connection, files)
+                write_session(connection, files, session, redactor)
             except OSError as error:
                 raise TraceWriteFailed(f"cannot be written: {error.strerror}", path=files.directory) from error
             except sqlite3.Error as error:

@@ -61,9 +61,10 @@ NOT EXISTS (
     AND (other.is_copy, theirs.started_at, theirs.ended_at, theirs.adw_id, its.is_main, -other.weight, its.path)
       < (item.is_copy, session.started_at, session.ended_at, session.adw_id, source.is_main, -item.weight, source.path))
 """
+# CROSS JOIN keeps the order: SQLite would rather go through all items of a kind, for every session again.
 _FROM: Final = """
-FROM sources AS source JOIN sessions AS session ON session.adw_id = source.adw_id
-JOIN items AS item ON item.source = source.source
+FROM sources AS source CROSS JOIN sessions AS session ON session.adw_id = source.adw_id
+CROSS JOIN items AS item INDEXED BY items_by_source ON item.source = source.source
 WHERE source.adw_id = ? AND item.kind = ?
 """
 _ORDER: Final = "ORDER BY item.at, source.is_main DESC, source.path, item.position, item.key"
@@ -228,9 +229,9 @@ class Ledger:
         """Mark the session of a file, and every other that shares something with it: who had it first may change."""
         self._connection.execute(
             "UPDATE sessions SET is_dirty = 1 WHERE adw_id IN ("
-            " SELECT its.adw_id FROM items AS mine JOIN items AS other ON other.kind = mine.kind"
+            " SELECT its.adw_id FROM items AS mine CROSS JOIN items AS other ON other.kind = mine.kind"
             " AND other.key = mine.key AND other.source IS NOT mine.source"
-            " JOIN sources AS its ON its.source = other.source WHERE mine.source = ?"
+            " CROSS JOIN sources AS its ON its.source = other.source WHERE mine.source = ?"
             " UNION SELECT adw_id FROM sources WHERE source = ?)",
             (source, source),
         )
