@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,22 @@ def test_control_characters_do_not_reach_the_terminal(project: Project) -> None:
 
     assert "\x1b" not in told.out
     assert "evil [2J" in told.out
+
+
+def test_the_readme_s_import_works(project: Project) -> None:
+    """The program that the tracer's README shows, as it stands there."""
+    readme = (Path(__file__).parents[2] / "packages/tracer/README.md").read_text(encoding="utf-8")
+    (program,) = [
+        block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "import_sessions" in block
+    ]
+    transcript(Path(project.environment["HOME"]) / ".claude/projects/-home-dev-repo" / f"{SESSION}.jsonl")
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=project.root, env=project.environment, capture_output=True, text=True
+    )
+
+    assert "" == done.stderr
+    assert "110 None 0.00045" in done.stdout
 
 
 def test_progress_is_for_terminals(project: Project, tmp_path: Path) -> None:

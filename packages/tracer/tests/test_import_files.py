@@ -319,6 +319,16 @@ def test_whose_file_it_is(first: dict[str, Any], agent: str | None) -> None:
     assert agent == recognise_session(json.dumps(first).encode() + b"\n")
 
 
+def test_a_file_that_begins_with_a_very_long_line(trace: Trace, tmp_path: Path) -> None:
+    """A prompt may be a whole document."""
+    file = tmp_path / f"{FIRST}.jsonl"
+    file.write_bytes(lines(prompt(FIRST, "x" * 400_000, 0), answer(FIRST, "a", 1)))
+
+    trace.take(file)
+
+    assert [15] == list(trace.tokens().values())
+
+
 def test_one_session_is_found_without_going_through_all(trace: Trace, file: Path) -> None:
     """What a session holds is found by its files: else many sessions would take the square of their number."""
     trace.take(file)

@@ -51,8 +51,8 @@ ON CONFLICT (kind, key, source) DO UPDATE SET
     raw_cache_write = raw_cache_write + excluded.raw_cache_write
 """  # noqa: S608 - a number of ours
 
-# One thing may stand in several files: it is told once, for the session that had it first. A record that says itself
-# that it was copied comes last; within a session a sub-agent's own file comes first, then what knows more.
+# One thing may stand in several files: it is told once, for the session that had it first. What says itself that it was
+# copied comes last; within a session a sub-agent's own file comes first, then what knows more.
 _OWNED: Final = """
 NOT EXISTS (
     SELECT 1 FROM items AS other JOIN sources AS its ON its.source = other.source

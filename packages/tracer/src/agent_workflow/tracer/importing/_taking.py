@@ -208,7 +208,7 @@ class _Taking:
             reader: SessionReader | None = READERS[before.facts["agent"]].load(before.state)
             self.offset, self.lines = before.offset, before.lines
         else:
-            reader = reader_for(self.path, os.pread(self.opened.fileno(), _BEGINNING, 0))
+            reader = reader_for(self.path, self._beginning())
         if reader is None:
             self._settle_foreign(looked_ns)
             return self.taken
@@ -229,6 +229,16 @@ class _Taking:
         position = _Position(self.offset, self.lines, mark_of(self.opened, self.offset), looked_ns)
         self.ledger.settle(_source(number, str(self.path), self.looked, reader, damaged, position))
         return self.taken
+
+    def _beginning(self) -> bytes:
+        """Return enough of the file to tell whose it is: its first line may be a very long prompt."""
+        beginning = os.pread(self.opened.fileno(), _BEGINNING, 0)
+        if b"\n" in beginning or len(beginning) < _BEGINNING:
+            return beginning
+        self.opened.seek(0)
+        beginning = self.opened.readline(MAX_LINE_BYTES)
+        self.opened.seek(0)
+        return beginning
 
     def _items(self, reader: SessionReader) -> Iterator[tuple[Item, int]]:
         if self.path.suffix == _DOCUMENT:
