@@ -85,7 +85,8 @@ def test_older_tables_get_the_later_columns(connection: sqlite3.Connection) -> N
     migrate(connection)
 
     assert ["adw_id", "request", "branch", *LATE_COLUMNS["sessions"]] == columns(connection, "sessions")
-    assert ("old", "Do it", "main", None, 0, None, None, None) == connection.execute("SELECT * FROM sessions").fetchone()
+    (found,) = connection.execute("SELECT * FROM sessions").fetchall()
+    assert ("old", "Do it", "main", None, 0, None, None, None) == found
 
 
 def test_a_database_of_the_first_version_gets_the_columns_of_money(connection: sqlite3.Connection) -> None:
@@ -96,8 +97,8 @@ def test_a_database_of_the_first_version_gets_the_columns_of_money(connection: s
 
     assert migrate(connection)
 
-    found = connection.execute("SELECT total_cost, estimated_cost, price_catalogue, cost_basis FROM sessions").fetchone()
-    assert (0.5, None, None, None) == found
+    columns = "total_cost, estimated_cost, price_catalogue, cost_basis"
+    assert [(0.5, None, None, None)] == connection.execute(f"SELECT {columns} FROM sessions").fetchall()
 
 
 def test_newer_database_is_refused(connection: sqlite3.Connection) -> None:

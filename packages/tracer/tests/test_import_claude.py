@@ -173,6 +173,22 @@ def test_a_subagent_has_a_lane_of_its_own_and_counts_once(trace: Trace, project:
     )
 
 
+def test_what_a_subagent_is_may_be_told_later(trace: Trace, project: Path) -> None:
+    """The file beside its transcript may be written after the transcript was begun."""
+    nested = project / FIRST / "subagents" / "agent-ab12.jsonl"
+    nested.parent.mkdir(parents=True)
+    side: dict[str, Any] = {"isSidechain": True, "agentId": "ab12"}
+    nested.write_bytes(lines(prompt(FIRST, "Explore", 2, **side), answer(FIRST, "n", 3, spent=(1000, 3), **side)))
+    trace.take(project)
+    nested.with_suffix(".meta.json").write_text(json.dumps({"agentType": "Explore"}))
+    with nested.open("ab") as stream:
+        stream.write(lines(answer(FIRST, "m", 5, spent=(1000, 4), **side)))
+
+    trace.take(project)
+
+    assert [("Explore ab12", 2007)] == trace.rows("SELECT name, tokens FROM events WHERE type = 'agent_end'")
+
+
 def test_a_message_in_the_parent_s_file_and_the_subagent_s_counts_once(trace: Trace, project: Path) -> None:
     """Some versions wrote a sub-agent into both; it is the sub-agent's."""
     main, nested = project / f"{FIRST}.jsonl", project / "agent-ab12.jsonl"

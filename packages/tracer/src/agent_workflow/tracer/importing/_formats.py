@@ -11,7 +11,7 @@ from agent_workflow.tracer.agents._json_stream import words
 from agent_workflow.tracer.importing._claude import ClaudeReader
 from agent_workflow.tracer.importing._codex import CodexReader
 from agent_workflow.tracer.importing._gemini import GeminiReader
-from agent_workflow.tracer.importing._items import SessionFacts
+from agent_workflow.tracer.importing._items import MAIN, SessionFacts
 from agent_workflow.tracer.importing._opencode import OpencodeReader
 from agent_workflow.tracer.importing._opencode_database import is_database
 from agent_workflow.tracer.importing._pi import PiReader
@@ -101,6 +101,14 @@ def reader_for(path: Path, beginning: bytes) -> SessionReader | None:
         return None
     facts = _claude_facts(path) if agent == "claude_code" else SessionFacts(agent)
     return READERS[agent](facts=facts)
+
+
+def refresh(facts: SessionFacts, path: Path) -> None:
+    """Take again what lies beside a file, which may have come after its beginning was read."""
+    if facts.agent == "claude_code" and facts.lane != MAIN:
+        now = _claude_facts(path)
+        facts.labels |= now.labels
+        facts.parent_calls |= now.parent_calls
 
 
 def recognise_session(beginning: bytes) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from agent_workflow.tracer._ids import is_valid_id
 from agent_workflow.tracer._json import MAX_LINE_BYTES, decode_record
-from agent_workflow.tracer.importing._formats import READERS, reader_for
+from agent_workflow.tracer.importing._formats import READERS, reader_for, refresh
 from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, SessionFacts
 from agent_workflow.tracer.importing._ledger import Ledger, Source
 from agent_workflow.tracer.importing._reading import SessionReader
@@ -205,7 +205,9 @@ class _Taking:
         """Read on behind what was read before, or everything."""
         looked_ns = time.time_ns()
         if before is not None:
-            reader: SessionReader | None = READERS[before.facts["agent"]].load(before.state)
+            known = READERS[before.facts["agent"]].load(before.state)
+            refresh(known.facts, self.path)
+            reader: SessionReader | None = known
             self.offset, self.lines = before.offset, before.lines
         else:
             reader = reader_for(self.path, self._beginning())
