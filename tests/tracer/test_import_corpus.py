@@ -17,6 +17,7 @@ from imported import session_totals, tables
 
 from agent_workflow.tracer import rebuild
 from agent_workflow.tracer.importing import import_sessions
+from agent_workflow.tracer.viewing import TraceSource, reconcile, session_row
 
 pytestmark = pytest.mark.corpus
 
@@ -191,6 +192,20 @@ def test_importing_again_reads_nothing(streams: Path, tmp_path: Path) -> None:
 
     assert (report.files, 0, []) == (report.unchanged, report.bytes_read, report.written)
     assert before == tables(tmp_path / "sssf.db")
+
+
+def test_the_numbers_add_up(streams: Path, tmp_path: Path) -> None:
+    """Components to turns, turns to the session, in every session; what no record names is unknown."""
+    import_sessions(own_files(streams), tmp_path / "sssf.db", tmp_path)
+
+    with TraceSource(tmp_path / "sssf.db") as source:
+        sessions = [row[0] for row in source.tuples("SELECT adw_id FROM sessions")]
+        told = [reconcile(source, session_row(source, adw_id, {})) for adw_id in sessions]
+    assert 49 == len(told)
+    assert {"adds_up"} == {one["session"]["tokens_verdict"] for one in told}
+    assert {"adds_up", "unknown"} == {one["session"]["cost_verdict"] for one in told}
+    calls = [call for one in told for phase in one["phases"] for call in phase["calls"]]
+    assert {"adds_up"} == {call[name] for call in calls for name in ("tokens_verdict", "sends_verdict")}
 
 
 def test_a_rebuild_gives_the_same_rows(streams: Path, tmp_path: Path, at_once: dict[str, Any]) -> None:

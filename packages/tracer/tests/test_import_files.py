@@ -3,13 +3,15 @@
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from import_lab import FIRST, SECOND, Trace, answer, lines, prompt, tool_use
 
-from agent_workflow.tracer import TraceReadError, rebuild
+from agent_workflow.tracer import TraceReadError, TraceWriteFailed, rebuild
 from agent_workflow.tracer.importing import ImportProgress, discover, recognise_session
 from agent_workflow.tracer.importing._ledger import _FROM, _ORDER, _OWNED
 
@@ -257,6 +259,54 @@ def test_a_second_import_at_the_same_time_is_refused(trace: Trace, file: Path) -
     trace.take(file, progress=meanwhile)
 
     assert [101] == list(trace.tokens().values())
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5])
+def test_an_import_that_was_killed_is_made_good_by_the_next(trace: Trace, tmp_path: Path, steps: int) -> None:
+    """At whatever step: between two files, or between two sessions."""
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for number in range(3):
+        session = f"{FIRST[:-1]}{number}"
+        told = answer(session, f"a{number}", number + 1, spent=(100, number))
+        (sources / f"{session}.jsonl").write_bytes(lines(prompt(session, "One", number), told))
+    program = (
+        "import sys, time; from pathlib import Path; from agent_workflow.tracer.importing import import_sessions\n"
+    )
+    program += "def told(_):\n    print(flush=True)\n    time.sleep(0.01)\n"
+    program += "to = Path(sys.argv[2]); import_sessions([Path(sys.argv[1])], to / 'sssf.db', to, progress=told)"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(sources), str(trace.folder)], stdout=subprocess.PIPE
+    ) as child:
+        for _ in range(steps):
+            assert child.stdout is not None
+            child.stdout.readline()
+        child.kill()
+
+    trace.take(sources)
+
+    whole = Trace(tmp_path / "whole")
+    whole.take(sources)
+    assert whole.tables() == trace.tables()
+
+
+def test_a_database_that_is_locked_is_told_and_nothing_is_lost(
+    trace: Trace, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files are written; the rows follow with the next import."""
+    trace.take(file)
+    append(file, MORE)
+    monkeypatch.setattr("agent_workflow.tracer._connect.BUSY_TIMEOUT_MS", 50)
+    other = sqlite3.connect(trace.db, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(TraceWriteFailed, match="locked"):
+        trace.take(file)
+
+    other.execute("ROLLBACK")
+    other.close()
+    report = trace.take(file)
+    assert (0, [303]) == (report.bytes_read, list(trace.tokens().values()))
 
 
 def test_numbers_and_texts_that_sqlite_cannot_hold(trace: Trace, tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ class _Importer:
             except OSError as error:
                 raise TraceWriteFailed(f"cannot be written: {error.strerror}", path=files.directory) from error
             except sqlite3.Error as error:
-                raise TraceReadError(f"cannot be written: {error}", path=files.directory) from error
+                raise TraceWriteFailed(f"its rows cannot be written: {error}", path=files.directory) from error
         self.ledger.written(adw_id, is_empty=session.is_empty)
         return not session.is_empty
 
