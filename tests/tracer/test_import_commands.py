@@ -56,6 +56,7 @@ def test_discovered_sessions_are_in_the_list(project: Project) -> None:
     first = cli(project, "trace", "import", "--discover")
     again = cli(project, "trace", "import", "--discover", "--json")
     listed = json.loads(cli(project, "trace", "sessions", "--json").out)
+    shown = cli(project, "trace", "sessions").out
 
     assert (0, 0) == (first.code, again.code)
     assert "1 sessions written" in first.out
@@ -63,6 +64,7 @@ def test_discovered_sessions_are_in_the_list(project: Project) -> None:
     document = json.loads(again.out)
     assert ("agent-workflow/trace-import/v1", []) == (document["schema"], document["written"])
     assert [f"claude_code-{SESSION}"] == [row["adw_id"] for row in listed["sessions"]]
+    assert " ~$0.0004 " in shown  # an estimate never looks like a bill
 
 
 def test_damage_is_told_and_ends_with_one(project: Project) -> None:

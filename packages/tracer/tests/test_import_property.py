@@ -92,7 +92,7 @@ def _grow(folder: Path, name: str, size: int) -> None:
             stream.write(FILES[name][present:size])
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(steps=st.lists(_STEP, max_size=12), rest=st.permutations(_NAMES))
 def test_order_pieces_and_repetitions_do_not_matter(steps: list[tuple[str, int, bool]], rest: list[str]) -> None:
     """Files grow in pieces that end anywhere and are imported in any order, again and again."""

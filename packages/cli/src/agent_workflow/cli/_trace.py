@@ -46,7 +46,7 @@ def sessions(
                 "request": row["request"],
                 "phases": row["phase_count"],
                 "tokens": row["total_tokens"],
-                "cost": dollars(row["total_cost"]),
+                "cost": dollars(row["total_cost"], row.get("estimated_cost")),
                 "age": _age(row["started_at"]),
             }
             for row in rows
