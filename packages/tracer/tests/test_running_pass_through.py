@@ -1,5 +1,6 @@
 """A recorded command is byte for byte what it is bare: streams, exit code, signals, stdin."""
 
+import contextlib
 import hashlib
 import os
 import signal
@@ -73,6 +74,23 @@ def test_stdin_that_nobody_reads(lab: Lab) -> None:
     done = lab.bare("sh", "-c", script)
 
     assert (b"got first\nsecond\n", b"") == (done.stdout, done.stderr)
+
+
+def test_command_that_closes_its_stdin(lab: Lab) -> None:
+    """Whoever fills stdin learns that the command no longer reads, while it still runs."""
+    os.mkfifo(lab.root / "fifo")
+    with lab.start("sh", "-c", "exec < fifo; echo closed; read line", stdin=subprocess.PIPE) as process:
+        with (lab.root / "fifo").open("wb") as fifo:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert b"closed\n" == process.stdout.readline()
+
+            with pytest.raises(BrokenPipeError):
+                fill(process.stdin.fileno())
+            fifo.write(b"\n")
+        process.stdin.close()
+
+        assert 0 == process.wait(SECONDS)
 
 
 def test_environment_and_folder(lab: Lab) -> None:
@@ -217,3 +235,13 @@ def test_output_into_a_file(lab: Lab, tmp_path: Path) -> None:
         lab.recorded("echo", "after", stdout=out, stderr=subprocess.PIPE)
 
     assert b"before\nafter\n" == (tmp_path / "out").read_bytes()
+
+
+def fill(pipe: int) -> None:
+    """Write into a pipe until nobody reads it any more, or for as long as things are waited for."""
+    deadline = time.monotonic() + SECONDS
+    os.set_blocking(pipe, False)
+    while time.monotonic() < deadline:
+        with contextlib.suppress(BlockingIOError):
+            os.write(pipe, b"x" * 4096)
+        time.sleep(0.01)

@@ -78,6 +78,23 @@ def test_command_that_does_not_want_to_stop(lab: Lab) -> None:
     assert "SIGKILL" == lab.end()["signal"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="what leaves its group is found by its environment")
+def test_what_left_the_group_is_asked_and_then_killed(lab: Lab) -> None:
+    """What the command started in a group of its own is asked like the rest; what does not listen there is killed."""
+    script = f"""
+setsid sh -c 'trap "echo asked > asked; exit" TERM; echo $$ > polite; while :; do sleep 0.05; done' &
+setsid {sys.executable} -c '{STUBBORN}' &
+wait
+"""
+    with lab.start("sh", "-c", script, options=("--grace", "6")) as process:
+        pids = [wait_for_pid(lab.root / "polite"), wait_for_pid(lab.root / "pid")]
+        process.send_signal(signal.SIGTERM)
+        process.wait(SECONDS)
+
+    assert "asked\n" == (lab.root / "asked").read_text()
+    assert [] == [pid for pid in pids if is_alive(pid)]
+
+
 def test_asked_twice(lab: Lab) -> None:
     """Asked for the second time, nobody waits for the grace."""
     with lab.start(sys.executable, "-c", STUBBORN, options=("--grace", "100000")) as process:

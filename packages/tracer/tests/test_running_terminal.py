@@ -124,6 +124,7 @@ def test_terminal_is_one(lab: Lab, screens: list[Screen]) -> None:
     assert b"[True, True, True] os.terminal_size(columns=91, lines=33)\r\n" in screen.rest()
     assert 0 == screen.code
     assert "success" == lab.session()["status"]
+    assert [] == lab.events("log")  # nothing was left running
 
 
 @pytest.mark.parametrize(
@@ -183,6 +184,7 @@ def test_interrupt_without_a_stdin_that_is_a_terminal(lab: Lab, screens: list[Sc
         stdin.write(b"\n")
 
     assert b"total 1\r\n" in screen.rest()
+    assert "success" == lab.session()["status"]
 
 
 def test_interrupt_that_ends_it(lab: Lab, screens: list[Screen]) -> None:
