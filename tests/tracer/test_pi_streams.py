@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_workflow.tracer._exchange import account
+from agent_workflow.tracer._account import account
 from agent_workflow.tracer.agents import SendOutcome, ToolReturned, Waited
 from agent_workflow.tracer.agents._pi_stream import PiStream
 

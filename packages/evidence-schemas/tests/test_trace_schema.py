@@ -18,7 +18,10 @@ from agent_workflow.trace_schema import (
 )
 
 CONTRACT = {
-    "sessions": "adw_id adw_name request status engineer started_at ended_at total_tokens total_cost archived",
+    "sessions": (
+        "adw_id adw_name request status engineer started_at ended_at total_tokens total_cost archived"
+        " estimated_cost price_catalogue cost_basis"
+    ),
     "phases": "phase_id adw_id seq name kind owner description status attempt retries error started_at ended_at",
     "events": "event_id adw_id phase_id parent_id type name payload_json tokens started_at ended_at",
     "envelopes": "envelope_id adw_id phase_id agent output_type payload_json valid attempt created_at",
@@ -82,7 +85,20 @@ def test_older_tables_get_the_later_columns(connection: sqlite3.Connection) -> N
     migrate(connection)
 
     assert ["adw_id", "request", "branch", *LATE_COLUMNS["sessions"]] == columns(connection, "sessions")
-    assert ("old", "Do it", "main", None, 0) == connection.execute("SELECT * FROM sessions").fetchone()
+    (found,) = connection.execute("SELECT * FROM sessions").fetchall()
+    assert ("old", "Do it", "main", None, 0, None, None, None) == found
+
+
+def test_a_database_of_the_first_version_gets_the_columns_of_money(connection: sqlite3.Connection) -> None:
+    """What is estimated has columns of its own; what was there stays."""
+    connection.execute("CREATE TABLE sessions (adw_id TEXT PRIMARY KEY, total_cost REAL)")
+    connection.execute("INSERT INTO sessions VALUES ('old', 0.5)")
+    connection.execute("PRAGMA user_version = 1")
+
+    assert migrate(connection)
+
+    columns = "total_cost, estimated_cost, price_catalogue, cost_basis"
+    assert [(0.5, None, None, None)] == connection.execute(f"SELECT {columns} FROM sessions").fetchall()
 
 
 def test_newer_database_is_refused(connection: sqlite3.Connection) -> None:

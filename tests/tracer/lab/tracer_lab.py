@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from model_formats import events, refusal
 from trace_cli import app
 from typer.testing import CliRunner
 
@@ -51,7 +52,11 @@ class Turn:
 
 
 class ModelServer:
-    """Answers ``POST /v1/chat/completions`` with the turns of a script, in order; afterwards repeats the last."""
+    """Answers as several providers do, with the turns of a script, in order; afterwards repeats the last.
+
+    ``/v1/chat/completions`` is OpenAI's, ``/v1/responses`` its newer one, ``/v1/messages`` Anthropic's, ``/v1beta/…``
+    Google's. A request to name a conversation takes no turn.
+    """
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
@@ -68,7 +73,8 @@ class ModelServer:
             def do_POST(self) -> None:
                 """Play the next turn."""
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                number, turn = server.next_turn(body)
+                asks_for_title = b"You are a title generator" in json.dumps(body).encode()
+                number, turn = (0, Turn("A title")) if asks_for_title else server.next_turn(body)
                 try:
                     self._answer(number, turn)
                 except (BrokenPipeError, ConnectionResetError):
@@ -77,7 +83,7 @@ class ModelServer:
             def _answer(self, number: int, turn: Turn) -> None:
                 time.sleep(turn.hold)
                 if turn.status != 200:
-                    data = json.dumps({"error": {"message": turn.error, "type": "server_error"}}).encode()
+                    data = json.dumps(refusal(self.path, turn.status, turn.error)).encode()
                     self.send_response(turn.status)
                     self.send_header("content-type", "application/json")
                     self.send_header("content-length", str(len(data)))
@@ -88,9 +94,14 @@ class ModelServer:
                 self.send_header("content-type", "text/event-stream")
                 self.send_header("connection", "close")
                 self.end_headers()
-                for chunk in chunks(number, turn):
-                    self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
-                self.wfile.write(b"data: [DONE]\n\n")
+                if self.path.startswith("/v1/chat/completions"):
+                    for chunk in chunks(number, turn):
+                        self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+                    self.wfile.write(b"data: [DONE]\n\n")
+                else:
+                    for name, event in events(self.path, number, turn):
+                        head, kind = (f"event: {name}\n", {"type": name}) if name else ("", {})
+                        self.wfile.write(f"{head}data: {json.dumps({**kind, **event})}\n\n".encode())
                 self.close_connection = True
 
         self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -34,16 +34,22 @@ PROGRAM = "agent-workflow"
 
 
 class _Mount(NamedTuple):
-    """Where a command lives: a ``typer.Typer`` for a group, a function for a single command."""
+    """Where a command lives: a ``typer.Typer`` for a group, a function for a single command.
+
+    What follows the first argument of one that ``takes_a_command`` is that command's, options included.
+    """
 
     module: str
     attribute: str
+    takes_a_command: bool = False
 
 
 _MOUNTS = {
     "index": _Mount("agent_workflow.cli._index", "index_app"),
     "trace": _Mount("agent_workflow.cli._trace", "trace_app"),
     "supervisor": _Mount("agent_workflow.cli._supervisor", "supervisor_app"),
+    "run": _Mount("agent_workflow.cli._run_command", "record_command", takes_a_command=True),
+    "usage": _Mount("agent_workflow.cli._usage", "usage_command"),
     "ui": _Mount("agent_workflow.cli._ui", "ui_command"),
     "init": _Mount("agent_workflow.cli._init", "init_command"),
     "demo": _Mount("agent_workflow.cli._demo", "demo"),
@@ -129,7 +135,8 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
             if isinstance(command, typer.Typer):
                 app.add_typer(command, name=name)
             else:
-                app.command(name)(command)
+                settings = {"allow_interspersed_args": not mount.takes_a_command}
+                app.command(name, context_settings=settings)(command)
     return app
 
 

@@ -29,9 +29,13 @@ class RunProgress:
 
     def __call__(self, done: int, total: int) -> None:
         """Draw how many runs are done."""
+        self.show(f"{self._verb} {done} of {total} runs")
+
+    def show(self, text: str) -> None:
+        """Draw a line, unless one was drawn a moment ago."""
         if self._enabled and time.monotonic() >= self._next_at:
             self._next_at = time.monotonic() + _REDRAW_SECONDS
-            self._draw(f"{self._verb} {done} of {total} runs")
+            self._draw(text)
 
     def waits_for(self, holder: str) -> None:
         """Say whom the call waits for; nobody should wonder why nothing happens."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from agent_workflow.cli._trace_import import import_command
 from agent_workflow.cli._trace_tables import dollars, duration, table
 from agent_workflow.cli._trace_telling import Teller, telling
 
@@ -45,7 +46,7 @@ def sessions(
                 "request": row["request"],
                 "phases": row["phase_count"],
                 "tokens": row["total_tokens"],
-                "cost": dollars(row["total_cost"]),
+                "cost": dollars(row["total_cost"], row.get("estimated_cost")),
                 "age": _age(row["started_at"]),
             }
             for row in rows
@@ -205,6 +206,9 @@ def rebuild(
                 tell.lines("nothing lost")
         if report.damaged:
             raise typer.Exit(1)
+
+
+trace_app.command("import")(import_command)
 
 
 @trace_app.command()

@@ -47,10 +47,10 @@ def duration(seconds: float | None) -> str:
     return f"{hours}h {minutes:02d}m" if hours < 24 else f"{hours // 24}d {hours % 24}h"
 
 
-def dollars(amount: float | None) -> str:
-    """Write money for a person; what is not known is said to be unknown."""
+def dollars(amount: float | None, estimated: float | None = None) -> str:
+    """Write money for a person; an estimate is marked as one, and what is not known is said to be unknown."""
     if amount is None:
-        return "unknown"
+        return "unknown" if estimated is None else f"~{dollars(estimated)}"
     return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"
 
 

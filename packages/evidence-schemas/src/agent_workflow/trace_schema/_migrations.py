@@ -6,7 +6,7 @@ from typing import Final
 
 from agent_workflow.trace_schema._tables import LATE_COLUMNS, TABLES
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """``user_version`` of a database that has everything below. The original tracer leaves it at 0."""
 
 _EXTRAS: Final = (

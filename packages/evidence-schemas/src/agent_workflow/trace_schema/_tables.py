@@ -36,6 +36,9 @@ TABLES: Final[MappingProxyType[str, Table]] = MappingProxyType(
             total_tokens="INTEGER",
             total_cost="REAL",
             archived="INTEGER DEFAULT 0",
+            estimated_cost="REAL",
+            price_catalogue="TEXT",
+            cost_basis="TEXT",
         ),
         "phases": _table(
             ("phase_id",),
@@ -120,13 +123,18 @@ TABLES: Final[MappingProxyType[str, Table]] = MappingProxyType(
 
 LATE_COLUMNS: Final[MappingProxyType[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "sessions": ("adw_name", "archived"),
+        "sessions": ("adw_name", "archived", "estimated_cost", "price_catalogue", "cost_basis"),
         "gate_results": ("checks_json",),
         "agent_sessions": ("color", "context_tokens", "context_window"),
         "processes": ("start_marker",),
     }
 )
-"""Columns that databases of older writers may lack; ``start_marker`` is ours alone."""
+"""Columns that databases of older writers may lack; ``start_marker`` and what tells of estimated money are ours alone.
+
+``total_cost`` is what agents reported. ``estimated_cost`` is what tokens without a reported cost would have cost by the
+list that ``price_catalogue`` names, null unless all of them have a price; the two are never added. ``cost_basis`` is
+``billed``, ``estimated``, ``subscription`` or ``unknown``, null where a session has more than one.
+"""
 
 INSERT_EVENT: Final = (
     "INSERT OR IGNORE INTO events"

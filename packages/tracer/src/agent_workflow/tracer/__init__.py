@@ -1,9 +1,11 @@
 """Records workflows of agents and code while they run: files that are the truth, and a database that mirrors them."""
 
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing takes longer to load than a command that is recorded to start
 if TYPE_CHECKING:
+    from typing import Any
+
     from agent_workflow.tracer._archiving import set_archived
     from agent_workflow.tracer._clock import age_seconds, parse_time
     from agent_workflow.tracer._config import AgentConfig, Config, load_config
@@ -175,7 +177,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute may be of any type
+def __getattr__(name: str) -> "Any":  # noqa: ANN401 - a module attribute may be of any type
     if sys.platform == "win32":
         raise ImportError("agent_workflow.tracer runs on Linux and macOS, not on Windows")
     # Each name brings what it needs when it is first used: a code-only workflow never loads pydantic.

@@ -9,6 +9,7 @@ import os
 import queue
 import selectors
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ _GRACE_SECONDS: Final = 3.0
 
 
 class AgentProcess:
-    """A started agent in a session of its own, with its stdin closed."""
+    """A started agent in a session of its own; what it reads from stdin is there before it begins."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class AgentProcess:
         stdout_file: Path,
         stderr_file: Path,
         redactor: Redactor,
+        stdin: bytes | None = None,
     ) -> None:
         """Start it.
 
@@ -50,6 +52,7 @@ class AgentProcess:
             stdout_file: appended to, in whole lines, without secrets.
             stderr_file: the same.
             redactor: replaces secrets in what is stored; lines that are handed on are as they came.
+            stdin: what it reads there, ``None`` for nothing.
 
         Raises:
             OSError: it cannot be started, or its files cannot be opened.
@@ -59,16 +62,17 @@ class AgentProcess:
         self.storage_fault = ""
         self._redactor = redactor
         self._queue: queue.SimpleQueue[tuple[bytes, str] | None] = queue.SimpleQueue()
-        with contextlib.ExitStack() as files:
+        with contextlib.ExitStack() as files, _as_stdin(stdin) as source:
             self._stdout = files.enter_context(stdout_file.open("ab", buffering=0))
             self._stderr = files.enter_context(stderr_file.open("ab", buffering=0))
             self._process = subprocess.Popen(  # noqa: S603 - the configured agent
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env={**os.environ, **environment, MARK: mark},
+                # Some agents believe PWD, which a shell would have set, more than the folder they are in.
+                env={**os.environ, "PWD": str(cwd), **environment, MARK: mark},
                 start_new_session=True,
                 bufsize=0,
             )
@@ -159,6 +163,18 @@ class AgentProcess:
         if is_stdout:
             for line in whole:
                 self._queue.put((line, at))
+
+
+@contextlib.contextmanager
+def _as_stdin(data: bytes | None) -> Iterator[IO[bytes] | int]:
+    """Offer bytes in a file without a name: unlike a pipe, it needs nobody to fill it."""
+    if data is None:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file
 
 
 class _Lines:

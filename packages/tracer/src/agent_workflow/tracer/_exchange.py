@@ -4,6 +4,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from agent_workflow.tracer import _clock, _ids
+from agent_workflow.tracer._account import account
 from agent_workflow.tracer._envelopes import EnvelopeBase, GenericOutput
 from agent_workflow.tracer._errors import AgentFailed, GatesFailed, InvalidReply, ProviderError
 from agent_workflow.tracer._files import write_atomically
@@ -21,7 +22,6 @@ from agent_workflow.tracer._prompts import (
 from agent_workflow.tracer._reply import UnreadableReply, parse_reply
 from agent_workflow.tracer._sending import Sending
 from agent_workflow.tracer._tracer import say
-from agent_workflow.tracer._usage import Usage, money
 from agent_workflow.tracer.agents import Send, SendOutcome, coding_agent
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Exchange:
         self.folder = phase.run.files.agent(self.agent.name)
         self.outcomes: list[SendOutcome] = []
         self.first_output_at: str | None = None
-        self.session_id = self._conversation()
+        self._find_conversation()
         self.start_id = ""
 
     def run(self) -> EnvelopeBase:
@@ -62,25 +62,32 @@ class Exchange:
             self._end()
         return envelope
 
-    def _conversation(self) -> str:
-        """Return the coding agent's session to continue; another model means a new one."""
+    def _find_conversation(self) -> None:
+        """Find the coding agent's session to continue; another model means a new one."""
         known = self.phase.run.agent_map().get(self.agent.name)
         wanted = (self.agent.model, self.agent.coding_agent)
-        if isinstance(known, dict) and (known.get("model"), known.get("coding_agent")) == wanted:
-            return str(known["session_id"])
-        return f"sssf-{self.phase.run.adw_id}-{self.agent.name}-{secrets.token_hex(2)}"
+        found = known if isinstance(known, dict) else {}
+        is_same = (found.get("model"), found.get("coding_agent")) == wanted
+        if not is_same or not isinstance(found.get("session_id"), str):
+            found = {"session_id": f"sssf-{self.phase.run.adw_id}-{self.agent.name}-{secrets.token_hex(2)}"}
+        counted = found.get("counted")
+        self.session_id: str = found["session_id"]
+        self.continues = found.get("continues") is True
+        self.counted: dict[str, int] = counted if isinstance(counted, dict) else {}
 
     def _begin(self) -> None:
         run, agent = self.phase.run, self.agent
         entry = {"session_id": self.session_id, "model": agent.model, "coding_agent": agent.coding_agent}
         self.folder.mkdir(parents=True, exist_ok=True)
         is_new = run.agent_map().get(agent.name, {}).get("session_id") != self.session_id
-        run.save_agent(agent.name, entry)
+        self._save_conversation()
         moment = _clock.now()
         row: dict[str, Any] = {"agent": agent.name, **entry, "color": agent.color, "last_used_at": moment}
-        row["context_window"] = self.adapter.context_window(agent.model)
+        window = self.adapter.context_window(agent.model)
         if is_new:
-            row |= {"created_at": moment, "context_tokens": None}
+            row |= {"created_at": moment, "context_tokens": None, "context_window": window}
+        elif window is not None:
+            row["context_window"] = window
         run.tracer.row("agent_sessions", **row)
         started = {
             **entry,
@@ -142,12 +149,35 @@ class Exchange:
         system = render(self.agent.system.read_text(encoding="utf-8"), self._values()) if self.agent.system else ""
         label = f"{self.phase.seq:02d}_{self.phase.params.name}.{self.phase.sends}"
         saved = save_prompt(self.folder / "prompts", label, system, prompt, self.phase.run.tracer.redactor)
-        sending = Sending(self.phase, self.agent.name, self.start_id, self.adapter.reader(self.agent.model))
+        send = self._as_send(prompt, system, saved)
+        sending = Sending(self.phase, self.agent.name, self.start_id, self.adapter.reader(send))
         try:
-            return sending.run(self.adapter.launch(self._as_send(prompt, system, saved)), self.call.timeout_seconds)
+            return sending.run(self.adapter.launch(send), self.call.timeout_seconds)
         finally:
-            self.outcomes.append(sending.outcome())
+            outcome = sending.outcome()
+            self.outcomes.append(outcome)
+            self._continue(outcome)
             self.first_output_at = self.first_output_at or sending.first_output_at
+
+    def _continue(self, outcome: SendOutcome) -> None:
+        """Go on under the id that the agent gave the conversation, if there is one to go on with."""
+        if not outcome.resumable or not outcome.session_id:
+            return
+        if (self.session_id, self.continues, self.counted) != (outcome.session_id, True, outcome.counted):
+            self.session_id, self.continues, self.counted = outcome.session_id, True, dict(outcome.counted)
+            self._save_conversation()
+
+    def _save_conversation(self) -> None:
+        entry: dict[str, Any] = {
+            "session_id": self.session_id,
+            "model": self.agent.model,
+            "coding_agent": self.agent.coding_agent,
+        }
+        if self.continues:
+            entry["continues"] = True
+        if self.counted:
+            entry["counted"] = self.counted
+        self.phase.run.save_agent(self.agent.name, entry)
 
     def _as_send(self, prompt: str, system: str, saved: SavedPrompt) -> Send:
         return Send(
@@ -162,6 +192,8 @@ class Exchange:
             tools=self.agent.tools,
             harness_engineering=self.agent.harness_engineering,
             root=self.phase.run.config.root,
+            continues=self.continues,
+            counted=self.counted,
         )
 
     def _raise_unless_answered(self, outcome: SendOutcome) -> None:
@@ -220,59 +252,15 @@ class Exchange:
         """Record what the call cost, also when it failed."""
         run = self.phase.run
         payload, tokens, context = account(self.outcomes)
-        payload["context_window"] = self.adapter.context_window(self.agent.model)
-        payload["agent"] = self.agent.name
+        told = next((outcome.context_window for outcome in reversed(self.outcomes) if outcome.context_window), None)
+        window = told or self.adapter.context_window(self.agent.model)
+        payload |= {"context_window": window, "session_id": self.session_id, "agent": self.agent.name}
         payload["first_output_at"] = self.first_output_at
         run.tracer.event(
             "agent_end", self.agent.name, payload, phase_id=self.phase.id, parent_id=self.start_id, tokens=tokens
         )
-        run.tracer.row("agent_sessions", agent=self.agent.name, context_tokens=context, last_used_at=_clock.now())
+        row: dict[str, Any] = {"context_tokens": context, "session_id": self.session_id, "last_used_at": _clock.now()}
+        if told:
+            row["context_window"] = told
+        run.tracer.row("agent_sessions", agent=self.agent.name, **row)
         run.update_spend()
-
-
-def account(outcomes: list[SendOutcome]) -> tuple[dict[str, Any], int, int | None]:
-    """Sum up the sends of a call.
-
-    Returns:
-        The payload of its ``agent_end``, all tokens it cost, and how full the agent's window is now. ``usage`` is the
-        conversation's own; compaction and tools that called a model are lines of their own; ``cost`` and ``tokens``
-        are all three together.
-    """
-    turns = sum((outcome.usage for outcome in outcomes), Usage())
-    compaction = _sum_if_any([outcome.compaction for outcome in outcomes])
-    tools = _sum_if_any([outcome.tools for outcome in outcomes])
-    everything = turns + (compaction or Usage()) + (tools or Usage())
-    context = outcomes[-1].context_tokens if outcomes else None
-    unknown: dict[str, int] = {}
-    for outcome in outcomes:
-        for kind, count in outcome.unknown.items():
-            unknown[kind] = unknown.get(kind, 0) + count
-    payload: dict[str, Any] = {
-        "cost": money(everything.total_cost),
-        "tokens": everything.total,
-        "usage": turns.payload(),
-        "compaction_usage": compaction.payload() if compaction else None,
-        "tool_usage": tools.payload() if tools else None,
-        "sends": [_send_payload(outcome) for outcome in outcomes],
-        "context_tokens": context,
-        "unknown_events": unknown,
-        "damaged_lines": sum(outcome.damaged for outcome in outcomes),
-    }
-    return payload, everything.total, context
-
-
-def _sum_if_any(usages: list[Usage | None]) -> Usage | None:
-    present = [usage for usage in usages if usage is not None]
-    return sum(present, Usage()) if present else None
-
-
-def _send_payload(outcome: SendOutcome) -> dict[str, Any]:
-    return {
-        "verdict": outcome.verdict,
-        "stop_reason": outcome.stop_reason,
-        "error": outcome.error[:_RAW_CHARACTERS] or None,
-        "turns": outcome.turns,
-        "usage": outcome.usage.payload(),
-        "compaction_usage": outcome.compaction.payload() if outcome.compaction else None,
-        "tool_usage": outcome.tools.payload() if outcome.tools else None,
-    }

@@ -45,12 +45,7 @@ def decode_record(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"record of {len(line)} bytes is over {MAX_LINE_BYTES}")
     try:
-        value = json.loads(
-            line.decode("utf-8"),
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_unique,
-        )
+        value = _decode(line.decode("utf-8"))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not isinstance(value, dict):
@@ -183,6 +178,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) != len(pairs):
         raise ValueError("a key is repeated")
     return record
+
+
+# Made once: with a hook, ``json.loads`` makes a decoder for every text.
+_decode: Final = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique
+).decode
 
 
 def _too_deep(value: object) -> bool:

@@ -93,7 +93,7 @@ class Phase:
         except TracerError as error:
             self._call_error = error  # the workflow may catch it and leave the phase cleanly
             raise
-        self._was_answered = True
+        self.note_answer()
         return envelope
 
     def event(self, type: str, name: str, payload: object, *, parent_id: str = "") -> str:  # noqa: A002 - the column's name
@@ -104,6 +104,10 @@ class Phase:
         """An agent is asked again."""
         self.attempt += 1
         self.run.tracer.row("phases", phase_id=self.id, attempt=self.attempt)
+
+    def note_answer(self) -> None:
+        """An agent has done what this phase is for; without that, a phase of kind ``agent`` cannot succeed."""
+        self._was_answered = True
 
     def note_breach(self, what: str) -> None:
         """An agent wrote where it may not; the phase cannot succeed any more."""

@@ -142,7 +142,7 @@ class Run:
             return {}
         return value if isinstance(value, dict) else {}
 
-    def save_agent(self, name: str, entry: dict[str, str]) -> None:
+    def save_agent(self, name: str, entry: dict[str, Any]) -> None:
         """Remember which conversation an agent continues."""
         data = json.dumps({**self.agent_map(), name: entry}, indent=2).encode()
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._agent_process import AgentProcess
 from agent_workflow.tracer._errors import AgentFailed, TraceWriteFailed
-from agent_workflow.tracer._identity import recorded_command
+from agent_workflow.tracer._identity import recorded_command, same_command
 from agent_workflow.tracer._json import clip, clip_strings
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._tracer import say
@@ -61,9 +61,10 @@ class Sending:
         """
         try:
             self._start(launch)
-            self._follow(timeout_seconds)
+            self._follow(recorded_command(launch.argv), timeout_seconds)
         finally:
-            self._ended()
+            with self.phase.run.tracer.shield:  # a signal that comes now must not cost the records of the end
+                self._ended()
         if self.fault is not None:
             raise self.fault
         return self.outcome()
@@ -90,6 +91,7 @@ class Sending:
                     stdout_file=folder / "raw_output.jsonl",
                     stderr_file=folder / "stderr.log",
                     redactor=run.tracer.redactor,
+                    stdin=launch.stdin,
                 )
             except OSError as error:
                 run.watch.remove(announced)
@@ -107,7 +109,7 @@ class Sending:
                 start_marker=living.start_marker if living else None,
             )
 
-    def _follow(self, timeout_seconds: float | None) -> None:
+    def _follow(self, command: str, timeout_seconds: float | None) -> None:
         process = self._process
         assert process is not None  # noqa: S101 - started before it is followed
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
@@ -115,20 +117,23 @@ class Sending:
             for line, at in process.lines(deadline):
                 if self.first_output_at is None:
                     self.first_output_at = at
-                    self._record_title(process.pid)
+                    self._record_new_command(command, process.pid)
                 for seen in self.reader.read(line, at):
-                    self._guarded(seen)
+                    self.record(seen)
         except TimeoutError:
             raise AgentFailed(f"{self.agent} took longer than {timeout_seconds:g} s and was ended") from None
         self.exit_code = process.wait()
 
-    def _record_title(self, pid: int) -> None:
-        """Some agents replace their arguments by a title once they run; what is recorded must be recognisable."""
+    def _record_new_command(self, command: str, pid: int) -> None:
+        """Record what an agent is called now: some replace their arguments by a title, or themselves by a program.
+
+        Whoever is to signal it must recognise it: Codex's launcher becomes Codex itself.
+        """
         living = find(pid)
-        if living is None or living.is_zombie or len(living.command.split()) != 1:
+        if living is None or living.is_zombie or same_command(command, living.command):
             return
         try:
-            self.phase.run.tracer.row("processes", id=self._row, command=living.command)
+            self.phase.run.tracer.row("processes", id=self._row, command=recorded_command(living.command.split()))
         except TraceWriteFailed as error:
             self.fault = self.fault or error
 
@@ -142,8 +147,10 @@ class Sending:
         elif self.exit_code != 0:
             process.end()  # a crashed agent cannot look after what it has started
         run.watch.remove(process.pid)
+        for seen in self.reader.complete():
+            self.record(seen)
         for call in self.outcome().interrupted:
-            self._guarded(call)
+            self.record(call)
         if process.storage_fault:
             say(f"{process.storage_fault}; part of the agent's output is not stored")
         try:
@@ -160,12 +167,12 @@ class Sending:
         try:
             for line, at in process.lines(time.monotonic() + _REST_SECONDS):
                 for seen in self.reader.read(line, at):
-                    self._guarded(seen)
+                    self.record(seen)
         except TimeoutError:
             say(f"the end of {self.agent}'s output was not read: something holds it open")
 
-    def _guarded(self, seen: ToolReturned | Waited | Compacted) -> None:
-        """Record what was seen; what cannot be recorded must not stop the agent."""
+    def record(self, seen: ToolReturned | Waited | Compacted) -> None:
+        """Record what was seen; what cannot be recorded must not stop the agent, and is kept in ``fault``."""
         try:
             self._record(seen)
         except TraceWriteFailed as error:
@@ -194,6 +201,8 @@ class Sending:
         }
         if seen.interrupted:
             payload["interrupted"] = True
+        if seen.parent_call_id:
+            payload["parent_tool_call_id"] = seen.parent_call_id
         self.phase.run.tracer.event(
             "tool_call",
             tool_label(seen.tool, seen.args),

@@ -3,7 +3,9 @@
 from agent_workflow.tracer.agents._protocol import (
     CodingAgent,
     Compacted,
+    Denial,
     Launch,
+    Seen,
     Send,
     SendOutcome,
     SendVerdict,
@@ -11,12 +13,15 @@ from agent_workflow.tracer.agents._protocol import (
     ToolReturned,
     Waited,
 )
+from agent_workflow.tracer.agents._recognise import recognise
 from agent_workflow.tracer.agents._roster import coding_agent
 
 __all__ = [
     "CodingAgent",
     "Compacted",
+    "Denial",
     "Launch",
+    "Seen",
     "Send",
     "SendOutcome",
     "SendVerdict",
@@ -24,4 +29,5 @@ __all__ = [
     "ToolReturned",
     "Waited",
     "coding_agent",
+    "recognise",
 ]

@@ -2,16 +2,15 @@
 
 import json
 import os
-import shlex
 from pathlib import Path
 from typing import Any, Final
 
 from agent_workflow.tracer._json import as_int
 from agent_workflow.tracer.agents._pi_stream import PiStream
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
+from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command
 
 _COST_KEYS: Final = ("input", "output", "cacheRead", "cacheWrite")
-_LONGEST_ARGUMENT: Final = 100_000  # bytes; Linux refuses a single argument above 128 KiB
 
 
 class Pi:
@@ -25,7 +24,7 @@ class Pi:
     def launch(self, send: Send) -> Launch:
         """Build the command line."""
         provider, _, model = send.model.partition("/")
-        argv = shlex.split(os.environ.get("AGENT_WORKFLOW_PI", "")) or ["pi"]
+        argv = command("AGENT_WORKFLOW_PI", "pi")
         argv += ["-p", "--mode", "json", "--session-id", send.session_id, "--session-dir", str(send.session_dir)]
         if model:
             argv += ["--provider", provider, "--model", model]
@@ -38,15 +37,15 @@ class Pi:
             argv += ["--tools", ",".join(send.tools)] if send.tools else ["--no-tools"]
         for extension in send.harness_engineering:
             argv += ["--extension", extension]
-        if len(send.prompt.encode()) > _LONGEST_ARGUMENT or send.prompt.startswith("@"):
+        if len(send.prompt.encode()) > LONGEST_ARGUMENT or send.prompt.startswith("@"):
             argv += [f"@{send.prompt_file}", "Follow the file above."]
         else:
             argv += ["--", send.prompt]
         return Launch(argv)
 
-    def reader(self, model: str) -> StreamReader:
+    def reader(self, send: Send) -> StreamReader:
         """Return a reader that knows whether zero is a price of this model."""
-        entry = _registered(model)
+        entry = _registered(send.model)
         cost = entry.get("cost") if entry else None
         return PiStream(knows_prices=isinstance(cost, dict) and all(key in cost for key in _COST_KEYS))
 

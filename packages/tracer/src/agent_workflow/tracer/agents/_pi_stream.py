@@ -4,34 +4,14 @@ Spend is counted from assistant ``message_end`` alone: ``turn_end`` and ``agent_
 told by the last assistant message's stop reason, since pi exits with 0 after a provider's refusal.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._json import as_float, as_int, decode_record
+from agent_workflow.tracer._json import as_float, as_int
 from agent_workflow.tracer._usage import Costs, Usage, dollars
+from agent_workflow.tracer.agents._json_stream import JsonStream
 from agent_workflow.tracer.agents._protocol import Compacted, Seen, SendOutcome, SendVerdict, ToolReturned, Waited
-
-_IGNORED: Final = frozenset(
-    [
-        "session",
-        "turn_start",
-        "turn_end",
-        "message_start",
-        "message_update",
-        "tool_execution_update",
-        "queue_update",
-        "entry_appended",
-        "session_info_changed",
-        "thinking_level_changed",
-        "summarization_retry_attempt_start",
-        "summarization_retry_finished",
-        "compaction_start",
-        "auto_compaction_start",
-    ]
-)
 
 _COMPONENT_KEYS: Final = ("input", "output", "cacheRead", "cacheWrite")
 
@@ -43,8 +23,26 @@ class _OpenCall:
     started_at: str
 
 
-class PiStream:
+class PiStream(JsonStream):
     """The stream of one send."""
+
+    ignored = frozenset(
+        [
+            "turn_start",
+            "turn_end",
+            "message_start",
+            "message_update",
+            "tool_execution_update",
+            "queue_update",
+            "entry_appended",
+            "session_info_changed",
+            "thinking_level_changed",
+            "summarization_retry_attempt_start",
+            "summarization_retry_finished",
+            "compaction_start",
+            "auto_compaction_start",
+        ]
+    )
 
     def __init__(self, *, knows_prices: bool) -> None:
         """Begin.
@@ -52,6 +50,7 @@ class PiStream:
         Args:
             knows_prices: the model's prices are stated, so that a cost of zero means free and not unknown.
         """
+        super().__init__()
         self._knows_prices = knows_prices
         self._messages: dict[object, Usage] = {}
         self._compaction: Usage | None = None
@@ -64,25 +63,7 @@ class PiStream:
         self._turns = 0
         self._context: int | None = None
         self._is_settled = False
-        self._unknown: Counter[str] = Counter()
-        self._damaged = 0
-
-    def read(self, line: bytes, at: str) -> Iterable[Seen]:
-        """Take in one line; one that is damaged is counted."""
-        if not line.strip():
-            return []
-        try:
-            record = decode_record(line)
-        except ValueError:
-            self._damaged += 1
-            return []
-        kind = record.get("type")
-        handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
-        if handler is not None:
-            return handler(self, record, at)
-        if kind not in _IGNORED:
-            self._unknown[str(kind)[:100]] += 1
-        return []
+        self._retries = 0
 
     def outcome(self, exit_code: int, at: str) -> SendOutcome:
         """Sum up; calls that are still open were interrupted."""
@@ -99,8 +80,14 @@ class PiStream:
             context_tokens=self._context,
             turns=self._turns,
             interrupted=[self._closed(call_id, call, at) for call_id, call in self._open.items()],
-            unknown=dict(self._unknown),
-            damaged=self._damaged,
+            unknown=dict(self.unknown),
+            damaged=self.damaged,
+            session_id=self.session_id,
+            resumable=self._turns > 0,
+            model=self.model,
+            usage_known="whole" if self._is_settled else "partial",
+            per_call=tuple(self._messages.values()),
+            retries=self._retries,
         )
 
     def _judge(self, exit_code: int) -> tuple[SendVerdict, str]:
@@ -115,6 +102,10 @@ class PiStream:
         if self._stop_reason == "length":
             return "cut_off", "the reply was cut at the model's output limit"
         return "answered", ""
+
+    def _session(self, record: dict[str, Any], _: str) -> list[Seen]:
+        self.session_id = str(record.get("id") or "")
+        return []
 
     def _agent_start(self, _: dict[str, Any], __: str) -> list[Seen]:
         self._is_settled = False
@@ -144,6 +135,8 @@ class PiStream:
 
     def _assistant(self, message: dict[str, Any], at: str) -> None:
         self._turns += 1
+        names = [name for name in (message.get("provider"), message.get("model")) if isinstance(name, str)]
+        self.model = "/".join(names) or self.model
         self._stop_reason = str(message.get("stopReason") or "")
         error = message.get("errorMessage")
         self._error = error if isinstance(error, str) else ""
@@ -198,6 +191,7 @@ class PiStream:
         ]
 
     def _retry(self, record: dict[str, Any], _: str) -> list[Seen]:
+        self._retries += record["type"] != "auto_retry_end"
         return [Waited(str(record["type"]), {key: value for key, value in record.items() if key != "type"})]
 
     def _compaction_end(self, record: dict[str, Any], _: str) -> list[Seen]:
@@ -254,6 +248,21 @@ class PiStream:
             interrupted=True,
         )
 
+    handlers: ClassVar = {
+        "session": _session,
+        "agent_start": _agent_start,
+        "agent_end": _agent_end,
+        "agent_settled": _agent_settled,
+        "message_end": _message_end,
+        "tool_execution_start": _tool_start,
+        "tool_execution_end": _tool_end,
+        "auto_retry_start": _retry,
+        "auto_retry_end": _retry,
+        "summarization_retry_scheduled": _retry,
+        "compaction_end": _compaction_end,
+        "auto_compaction_end": _compaction_end,
+    }
+
 
 def _result_text(result: object) -> str:
     """Return what a tool said; where pi cut it for the model, the whole output that it keeps beside."""
@@ -265,18 +274,3 @@ def _result_text(result: object) -> str:
     blocks = content if isinstance(content, list) else [content]
     texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
     return "\n".join(texts) if texts else (content if isinstance(content, str) else "")
-
-
-_HANDLERS: Final = {
-    "agent_start": PiStream._agent_start,
-    "agent_end": PiStream._agent_end,
-    "agent_settled": PiStream._agent_settled,
-    "message_end": PiStream._message_end,
-    "tool_execution_start": PiStream._tool_start,
-    "tool_execution_end": PiStream._tool_end,
-    "auto_retry_start": PiStream._retry,
-    "auto_retry_end": PiStream._retry,
-    "summarization_retry_scheduled": PiStream._retry,
-    "compaction_end": PiStream._compaction_end,
-    "auto_compaction_end": PiStream._compaction_end,
-}

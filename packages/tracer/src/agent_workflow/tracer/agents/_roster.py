@@ -4,11 +4,22 @@ from collections.abc import Callable
 from typing import Final
 
 from agent_workflow.tracer._errors import ConfigError
+from agent_workflow.tracer.agents._claude_code import ClaudeCode
+from agent_workflow.tracer.agents._codex import Codex
+from agent_workflow.tracer.agents._gemini import Gemini
+from agent_workflow.tracer.agents._opencode import Opencode
 from agent_workflow.tracer.agents._pi import Pi
 from agent_workflow.tracer.agents._protocol import CodingAgent
 from agent_workflow.tracer.agents._scripted import Scripted
 
-_AGENTS: Final[dict[str, Callable[[], CodingAgent]]] = {"pi": Pi, "scripted": Scripted}
+_AGENTS: Final[dict[str, Callable[[], CodingAgent]]] = {
+    "claude_code": ClaudeCode,
+    "codex": Codex,
+    "gemini": Gemini,
+    "opencode": Opencode,
+    "pi": Pi,
+    "scripted": Scripted,
+}
 
 
 def coding_agent(name: str) -> CodingAgent:

@@ -19,7 +19,7 @@ class Scripted:
         argv += ["--session-id", send.session_id, "--session-dir", str(send.session_dir), "--", script, send.prompt]
         return Launch(argv, {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)})
 
-    def reader(self, model: str) -> StreamReader:  # noqa: ARG002 - every script states its prices
+    def reader(self, send: Send) -> StreamReader:  # noqa: ARG002 - every script states its prices
         """Read it as pi's stream."""
         return PiStream(knows_prices=True)
 

@@ -1,0 +1,79 @@
+"""``agent-workflow trace import``: the sessions that coding agents have left on disk, as sessions of a trace."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_workflow.cli._trace_telling import Teller, telling
+
+if TYPE_CHECKING:
+    from agent_workflow.tracer.importing import ImportProgress, ImportReport
+
+_MEGABYTE = 1_000_000
+
+
+def import_command(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH...", help="Session files, and folders that are searched.")
+    ] = None,
+    discover: Annotated[
+        bool, typer.Option("--discover", help="Look where the agents keep their sessions, too.")
+    ] = False,
+    db: Annotated[Path | None, typer.Option("--db", help="Trace database; found from here when omitted.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Import sessions that Claude Code, Codex, gemini-cli, opencode and pi have kept; only what is new is read."""
+    from agent_workflow.cli._progress import RunProgress
+    from agent_workflow.tracer import locate_data_dir, locate_database
+    from agent_workflow.tracer.importing import discover as agents_folders
+    from agent_workflow.tracer.importing import import_sessions
+
+    with telling(ctx, as_json) as tell:
+        places = [*(paths or []), *(agents_folders() if discover else [])]
+        if not places:
+            tell.note(
+                "none of the agents has kept sessions here" if discover else "name files or folders, or --discover them"
+            )
+            raise typer.Exit(1 if discover else 2)
+        missing = [path for path in places if not path.exists()]
+        if missing:
+            tell.note(f"{missing[0]}: no such file or folder")
+            raise typer.Exit(2)
+        path = locate_database(db)
+        with RunProgress("imported") as line:
+            report = import_sessions(
+                places, path, locate_data_dir(path), progress=lambda progress: line.show(_so_far(progress))
+            )
+        _tell(tell, path, report)
+        if report.damaged or report.unreadable:
+            raise typer.Exit(1)
+
+
+def _so_far(progress: "ImportProgress") -> str:
+    if progress.sessions_changed:
+        return f"wrote {progress.sessions_written} of {progress.sessions_changed} sessions"
+    read, new = progress.bytes_read / _MEGABYTE, progress.bytes_new / _MEGABYTE
+    return f"read {read:.0f} of {new:.0f} MB"
+
+
+def _tell(tell: Teller, database: Path, report: "ImportReport") -> None:
+    if tell.as_json:
+        fields = {name: getattr(report, name) for name in report.__slots__}
+        tell.document("trace-import", database, **fields)
+        return
+    agents = ", ".join(f"{count:,} of {agent}" for agent, count in sorted(report.agents.items()))
+    tell.lines(
+        f"{database}: {len(report.written):,} sessions written; {report.files:,} files looked at,"
+        f" {report.unchanged:,} unchanged, {report.bytes_read / _MEGABYTE:.1f} MB read"
+        + (f" ({agents})" if agents else "")
+    )
+    if not report.catalogue:
+        tell.note("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
+    for title, items in (
+        ("damaged, everything else was imported", report.damaged),
+        ("unfinished, waits for its writer", report.waiting),
+        ("cannot be read", report.unreadable),
+    ):
+        tell.lines("\n".join(f"{title}: {item}" for item in items))

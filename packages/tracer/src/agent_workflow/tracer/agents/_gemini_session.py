@@ -1,0 +1,92 @@
+"""Reading what gemini-cli keeps of a conversation for itself (``~/.gemini/tmp/*/chats/session-*.jsonl``), 0.61."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from agent_workflow.tracer._json import as_int
+from agent_workflow.tracer._usage import Usage
+from agent_workflow.tracer.agents._json_stream import count, mapping, unpriced, words
+from agent_workflow.tracer.agents._own_record import RecordFile, find_file
+
+SHELL: Final = "run_shell_command"
+_ENDED_BADLY: Final = re.compile(r"^(?:Exit Code: [1-9]\d*|Signal: \S+)$", re.MULTILINE)
+
+
+class GeminiSession:
+    """One send's part of a session file, read as it grows.
+
+    Attributes:
+        is_kept: whether there is a place to look for the file.
+        file: that was found, ``None`` as long as there is none.
+        model: that answered last, empty when it does not say.
+    """
+
+    def __init__(self, chats: Path | None, session_id: str) -> None:
+        """Begin, before gemini-cli is started.
+
+        Args:
+            chats: folder below which the session files of all projects are, ``None`` to read none.
+            session_id: of the conversation that is continued, whose earlier messages are passed over.
+        """
+        self.is_kept = chats is not None
+        self.file: Path | None = None
+        self.model = ""
+        self._chats = chats
+        self._records: RecordFile | None = None
+        self._calls: dict[str, Usage] = {}
+        self._earlier: set[str] = set()
+        self._failed: set[str] = set()
+        if session_id:
+            self.refresh(session_id)
+            self._earlier, self._calls = set(self._calls), {}
+
+    @property
+    def calls(self) -> list[Usage]:
+        """Usage of each model call of this send."""
+        return list(self._calls.values())
+
+    def failed(self, call_id: str) -> bool:
+        """Tell whether a shell command did not exit with 0."""
+        return call_id in self._failed
+
+    def refresh(self, session_id: str) -> None:
+        """Read what has come since the last time."""
+        if self._records is None and self._chats is not None:
+            # The name has the beginning of the id alone; the first line has all of it.
+            file = find_file(self._chats, "*/chats/session-*-{id}.jsonl", session_id[:8])
+            first = next(RecordFile(file).new_records(), {}) if file else {}
+            if file is None or first.get("sessionId") != session_id:
+                return
+            self.file, self._records = file, RecordFile(file)
+        for record in self._records.new_records(b'"gemini"') if self._records else ():
+            self._take(record)
+
+    def _take(self, record: dict[str, Any]) -> None:
+        identity = words(record.get("id"))
+        if record.get("type") != "gemini" or not identity or identity in self._earlier:
+            return
+        tokens = mapping(record.get("tokens"))
+        if tokens:
+            self._calls[identity] = _usage(tokens)  # a message is written again when its tools have returned
+        self.model = words(record.get("model")) or self.model
+        calls = record.get("toolCalls")
+        for call in calls if isinstance(calls, list) else []:
+            if mapping(call).get("name") == SHELL and _ENDED_BADLY.search(_report(call)):
+                self._failed.add(words(call.get("id")))
+
+
+def _report(call: dict[str, Any]) -> str:
+    """Return what is added to a shell command's output for the model: the lines behind it, where codes stand."""
+    parts = call.get("result")
+    for part in parts if isinstance(parts, list) else []:
+        response = mapping(mapping(mapping(part).get("functionResponse")).get("response"))
+        return words(response.get("output"))[-500:]
+    return ""
+
+
+def _usage(tokens: dict[str, Any]) -> Usage:
+    whole, cached, thoughts = (count(tokens.get(key)) for key in ("input", "cached", "thoughts"))
+    # The prompts of the model's own tools are told apart from the input.
+    parts = (max(0, whole - cached) + count(tokens.get("tool")), count(tokens.get("output")) + thoughts, cached, 0)
+    return unpriced(parts, thoughts, as_int(tokens.get("total")))
