@@ -17,7 +17,7 @@ PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pi check format bench screenshots build alone clean
+.PHONY: help demo test pi agents check format bench screenshots build alone clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -32,6 +32,10 @@ test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
 pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
 	@$(UV) sync --frozen --quiet
 	@UV=$(UV) tests/tracer/install-pi
+
+agents: $(UV) ## the real Claude Code, Codex, gemini-cli and opencode as well, for the same tests
+	@$(UV) sync --frozen --quiet
+	@UV=$(UV) tests/tracer/install-agents
 
 check: $(UV) ## lint, format, types, import contract, lock file
 	@$(UV) lock --check
