@@ -26,6 +26,25 @@ def test_every_way_a_run_ends_can_be_told_from_the_list(look: Looker, served: st
     expect(page.get_by_text("$0.0000")).to_have_count(0)
 
 
+MOVES_ON = """
+new MutationObserver(() => {
+    if (!window.movedOn && document.querySelector("nav")) {
+        window.movedOn = true;
+        window.location.hash = "#/s/demo0001";
+    }
+}).observe(document, {childList: true, subtree: true});
+"""
+
+
+def test_an_address_that_changes_at_the_first_drawing_counts(look: Looker, served: str) -> None:
+    """Whoever follows a link in the very moment in which the page appears gets there."""
+    page = look.open("about:blank")
+    page.add_init_script(MOVES_ON)
+    page.goto(served)
+
+    expect(page.locator("table.phases")).to_be_visible()
+
+
 def test_search_and_filters_are_in_the_address(look: Looker, served: str) -> None:
     """What is filtered survives a reload; Escape clears it."""
     page = look.open(served)

@@ -18,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "lab"))
 
-from sample_runs import sample_runs, write_runs
+from invented_runs import sample_runs, write_runs
 
 PROGRAM = str(Path(sys.executable).with_name("agent-workflow"))
 BEGIN = datetime(2026, 3, 1, 14, 0, tzinfo=UTC)

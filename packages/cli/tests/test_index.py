@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sample_runs import ARCHIVED, DONE, FAILED
+from invented_runs import ARCHIVED, DONE, FAILED
 
 from agent_workflow.evidence_schemas import IndexStatus, IndexSyncReport, IndexVerification
 

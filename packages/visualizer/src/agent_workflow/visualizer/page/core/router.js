@@ -1,5 +1,5 @@
 /** Every selection is an address: `#/s/feed0001/phase/feed0001_03_build?type=tool_call`. */
-import { useEffect, useState } from "./html.js";
+import { useEffect, useRef, useState } from "./html.js";
 
 /**
  * @typedef {{path: string[], query: URLSearchParams}} Route
@@ -41,10 +41,15 @@ export function setQuery(changes, { replace = true } = {}) {
 }
 
 export function useRoute() {
-  const [route, setRoute] = useState(() => readRoute());
+  const read = useRef(window.location.hash);
+  const [route, setRoute] = useState(() => readRoute(read.current));
   useEffect(() => {
-    const changed = () => setRoute(readRoute());
+    const changed = () => {
+      read.current = window.location.hash;
+      setRoute(readRoute(read.current));
+    };
     window.addEventListener("hashchange", changed);
+    if (read.current !== window.location.hash) changed(); // it moved on between the first drawing and this moment
     return () => window.removeEventListener("hashchange", changed);
   }, []);
   return route;
