@@ -9,11 +9,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_workflow.index_store.errors import UnsafePath, WriterBusy
 from agent_workflow.index_store.export.errors import ForeignHost, InvalidDestination, UnlistedField
@@ -29,12 +31,22 @@ from agent_workflow.index_store.export.manifest import (
     manifest_path,
     read_manifest,
 )
-from agent_workflow.index_store.export.partitions import SCHEMA, TableExport, fields_of, part_path, parts_of
+from agent_workflow.index_store.export.partitions import (
+    SCHEMA,
+    TableExport,
+    is_retired,
+    part_path,
+    parts_of,
+    read_table,
+)
 from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy
 from agent_workflow.index_store.export.snapshot import IndexSnapshot, open_snapshot
 from agent_workflow.index_store.export.store import LocalStore, Store, open_store
 from agent_workflow.index_store.reports import Freshness, Json
 from agent_workflow.index_store.state_root import not_writable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LOCK_NAME = "export.lock"
 MAXIMUM_RETAIN_DAYS = 36_500
@@ -157,13 +169,14 @@ class _Export:
     def run(self) -> ExportReport:
         """Put the parts, then the manifest, then remove what it no longer names."""
         known = set() if self.before is None else {part.path(self.host) for part in self.before.parts}
-        tables, parts = [], []
-        for name in TABLES:
-            columns = tuple(column.name for column in fields_of(name, self.policy))
-            told = TableExport(name, columns, self.policy.left_out(name))
-            parts += list(self._put_parts(told, known))
-            tables.append(told)
-        freshness = self.snapshot.freshness()
+        tables = [self._described(name) for name in TABLES]
+        with ThreadPoolExecutor(max_workers=1) as writer:  # the next table is read while one is compressed and put
+            put = [
+                writer.submit(self._put_parts, read_table(self.snapshot, self.policy, table), table.name, known)
+                for table in tables
+            ]
+            freshness = self.snapshot.freshness()
+            parts = [part for one_table in put for part in one_table.result()]
         retired = self._retired()
         manifest = Manifest(
             host=self.host,
@@ -192,16 +205,23 @@ class _Export:
             self.since,
         )
 
-    def _put_parts(self, told: TableExport, known: set[str]) -> Iterator[PartEntry]:
-        for part in parts_of(self.snapshot, told.name, self.policy, told, self.since or date.min):
+    def _described(self, name: str) -> TableExport:
+        columns = tuple(column.name for column in self.policy.fields(name))
+        return TableExport(name, columns, self.policy.left_out(name))
+
+    def _put_parts(self, table: "pa.Table", name: str, known: set[str]) -> list[PartEntry]:
+        """Put what is not there yet; in the writer's thread, which alone counts."""
+        entries = []
+        for part in parts_of(table, name, self.since or date.min):
             sha256 = part.sha256
-            path = part_path(part.table, self.host, part.day, sha256)
+            path = part_path(name, self.host, part.day, sha256)
             if path in known and self.store.exists(path):
                 self.unchanged += 1
             else:
                 self.store.put(path, part.content)
                 self.written += 1
-            yield PartEntry(part.table, part.day, part.rows, len(part.content), sha256)
+            entries.append(PartEntry(name, part.day, part.rows, len(part.content), sha256))
+        return entries
 
     def _retired(self) -> list[dict[str, object]]:
         """Return the partitions of the last manifest that the rule removes."""
@@ -237,13 +257,6 @@ class _Export:
             "manifest_sha256": hashlib.sha256(manifest.to_bytes()).hexdigest(),
         }
         self.store.put(export_note_path(self.host), (json.dumps(note) + "\n").encode())
-
-
-def is_retired(day: date, since: date) -> bool:
-    """Tell whether a retention rule removes a day; rows without a day have no age, and stay."""
-    from agent_workflow.index_store.export.partitions import NO_DAY
-
-    return day < since and day != NO_DAY
 
 
 def _kept_since(before: Manifest | None, retain_days: int | None, now: datetime) -> date | None:

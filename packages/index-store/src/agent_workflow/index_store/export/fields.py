@@ -1,7 +1,9 @@
 """The closed list of what an export may carry: every field of every table, with its class and its type.
 
 A table is the rows of one kind of ``index query``, and its fields are the columns of that kind. Which classes leave is
-the policy's choice (:mod:`.policy`); what only the index says about itself never leaves.
+the policy's choice (:mod:`.policy`); what only the index says about itself never leaves. Every row has the digest of
+what it was made from: of its record or document where the kind has that column, else ``source_digest``, over all files
+of the run, or over the finding itself in ``errors`` and ``notices``.
 """
 
 from collections.abc import Mapping
@@ -47,10 +49,12 @@ class Field(NamedTuple):
     name: str
     field_class: FieldClass
     field_type: FieldType
+    is_source_digest: bool = False
+    """SHA-256 of what the row was made from: it leaves whatever the policy."""
 
 
 _IDENTITY, _OUTCOME, _PATH = FieldClass.IDENTITY, FieldClass.OUTCOME, FieldClass.PATH
-_CLASS_OF_WORD = {
+_CLASS_OF_WORD: Mapping[str, tuple[FieldClass, FieldType] | tuple[FieldClass, FieldType, bool]] = {
     "id": (_IDENTITY, FieldType.TEXT),
     "word": (_OUTCOME, FieldType.TEXT),
     "flag": (_OUTCOME, FieldType.INTEGER),
@@ -61,6 +65,7 @@ _CLASS_OF_WORD = {
     "money": (FieldClass.MONEY, FieldType.MONEY),
     "currency": (FieldClass.MONEY, FieldType.TEXT),
     "digest": (FieldClass.DIGEST, FieldType.TEXT),
+    "source": (FieldClass.DIGEST, FieldType.TEXT, True),
     "path": (_PATH, FieldType.TEXT),
     "pid": (_PATH, FieldType.INTEGER),
     "text": (FieldClass.TEXT, FieldType.TEXT),
@@ -78,7 +83,7 @@ def _fields(listed: str) -> tuple[Field, ...]:
 
 _RUN_PLACE = "storage_class:word source_dir:path"
 _AGENT = "executor:id model:id pack_id:id"
-_JOURNAL_PLACE = f"{_RUN_PLACE} relative_path:path source_sequence:count record_sha256:digest indexed_at:indexed"
+_JOURNAL_PLACE = f"{_RUN_PLACE} relative_path:path source_sequence:count record_sha256:source indexed_at:indexed"
 
 TABLES: Mapping[str, tuple[Field, ...]] = {
     "runs": _fields(
@@ -90,7 +95,7 @@ TABLES: Mapping[str, tuple[Field, ...]] = {
         "pending_permission_count:count last_health_at:time workdir:path source_revision:digest branch:text "
         f"dirty_at_launch:flag {_RUN_PLACE} launch_schema:id evidence_complete:flag final_receipt_sha256:digest "
         "index_error:text source_fingerprint:index indexed_at:indexed adw_id:id trace_database:path "
-        "session_directory:path journal_record_count:count"
+        "session_directory:path journal_record_count:count source_digest:source"
     ),
     "incidents": _fields(
         "session_id:id recorded_at:time category:word severity:word state:word summary:text incident_id:id "
@@ -103,21 +108,21 @@ TABLES: Mapping[str, tuple[Field, ...]] = {
     ),
     "workflows": _fields(
         "workflow_id:id workflow_state:word owner_run_id:id pack_id:id event_count:count node_count:count "
-        f"snapshot_sha256:digest {_RUN_PLACE} indexed_at:indexed"
+        f"snapshot_sha256:digest {_RUN_PLACE} indexed_at:indexed source_digest:source run_at:time"
     ),
     "workflow_nodes": _fields(
         "workflow_id:id node_id:id state:word kind:word ticket_id:id configured_session_id:id bound_run_id:id "
         "attempt:count retry_of_run_id:id executor:id model:id interactive:flag terminal_reason:text dependencies:id "
-        "owner_run_id:id pack_id:id indexed_at:indexed"
+        "owner_run_id:id pack_id:id indexed_at:indexed source_digest:source run_at:time"
     ),
     "errors": _fields(
-        "error_id:row session_id:id category:word source_path:path detail:text detected_at:time"
+        "error_id:row session_id:id category:word source_path:path detail:text detected_at:time source_digest:source"
     ),
     "repairs": _fields(
         "repair_id:id source_session_id:id validation_result:word source_mutation_verified:flag created_at:time "
         "actor:id adapter_id:id adapter_version:id adapter_sha256:digest source_artifact_path:path "
         "source_artifact_sha256:digest source_final_receipt_sha256:digest canonical_sha256:digest "
-        "repair_receipt_sha256:digest repair_dir:path indexed_at:indexed"
+        "repair_receipt_sha256:source repair_dir:path indexed_at:indexed"
     ),
     "events": _fields(
         "session_id:id recorded_at:time schema_id:id event_kind:word category:word state:word outcome:word actor:id "
@@ -140,22 +145,19 @@ TABLES: Mapping[str, tuple[Field, ...]] = {
         "reasoning_output_tokens:count provider_total_tokens:count provider_billed_cost:money "
         "local_estimated_cost:money currency:currency elapsed_seconds:real first_output_latency_seconds:real "
         "retry_count:count steer_count:count steer_acknowledged_count:count steer_pending_count:count run_at:time "
-        f"{_RUN_PLACE} source_sha256:digest indexed_at:indexed"
+        f"{_RUN_PLACE} source_sha256:source indexed_at:indexed"
     ),
     "processes": _fields(
         "session_id:id recorded_at:time error_category:word exit_code:code returncode:code signal:code timed_out:flag "
         "cancelled:flag duration_seconds:real stdout_bytes:count stderr_bytes:count stdout_truncated:flag "
         "stderr_truncated:flag resolved_executable:path executable_sha256:digest runner_pid:pid executor_pid:pid "
-        f"{_AGENT} {_RUN_PLACE} source_sha256:digest indexed_at:indexed"
+        f"{_AGENT} {_RUN_PLACE} source_sha256:source indexed_at:indexed"
     ),
     "notices": _fields(
-        "session_id:id category:word contract:id source_path:path detail:text detected_at:time"
+        "session_id:id category:word contract:id source_path:path detail:text detected_at:time source_digest:source"
     ),
 }  # fmt: skip
-"""Every table with its fields, in the order of the columns of its kind."""
-
-SOURCE_DIGEST = "source_digest"
-"""The column that every row has whatever the policy: SHA-256 of what it was made from."""
+"""Every table with its fields, in the order of the columns of its kind; behind them what its kind has not."""
 
 INDEX_COLUMNS: Mapping[str, frozenset[str]] = {
     table: frozenset(columns.split())

@@ -26,7 +26,8 @@ def check_host(name: str) -> str:
     """
     if not _SHAPE.fullmatch(name):
         raise InvalidDestination(
-            f"{name!r} is no name of a host", hint="lower-case letters, digits, dots and dashes, at most 63, such as build-7"
+            f"{name!r} is no name of a host",
+            hint="at most 63 lower-case letters, digits, dots and dashes, such as build-7",
         )
     return name
 
@@ -65,7 +66,9 @@ def _keep(snapshot: IndexSnapshot, host_id: str, path: Path) -> None:
     scratch = f".{HOST_ID_NAME}.{os.getpid()}"
     try:
         create_file(location, scratch)
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=location.directory)
+        descriptor = os.open(
+            scratch, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=location.directory
+        )
         try:
             os.write(descriptor, f"{host_id}\n".encode())
             os.fsync(descriptor)
@@ -78,7 +81,8 @@ def _keep(snapshot: IndexSnapshot, host_id: str, path: Path) -> None:
 
 def _derived(state_root: Path) -> str:
     parts = (_machine_id(), socket.gethostname(), str(os.geteuid()), os.fspath(state_root))
-    return hashlib.sha256("\0".join(("agent-workflow host", *parts)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    named = "\0".join(("agent-workflow host", *parts)).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(named).hexdigest()[:16]
 
 
 def _machine_id() -> str:

@@ -93,7 +93,7 @@ def manifest_path(host: str) -> str:
 
 
 def export_note_path(host: str) -> str:
-    """Return the path of the note on when a host last exported, which stands apart so that the manifest has no clock."""
+    """Return the path of the note on when a host last exported; it stands apart, so a manifest has no clock."""
     return f"manifests/host={host}/exported.json"
 
 

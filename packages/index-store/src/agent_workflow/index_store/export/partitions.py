@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from agent_workflow.index_store.export.columns import arrow_type, parse_time, to_column
-from agent_workflow.index_store.export.fields import SOURCE_DIGEST, Field, FieldClass, FieldType
+from agent_workflow.index_store.export.columns import arrow_type, to_column
+from agent_workflow.index_store.export.fields import Field, FieldType
 from agent_workflow.index_store.export.policy import Policy
 from agent_workflow.index_store.export.snapshot import PARTITION_TIME, IndexSnapshot
 from agent_workflow.index_store.reports import Row, Value
@@ -19,7 +20,6 @@ SCHEMA = "v1"
 NO_DAY = date(1970, 1, 1)
 """The partition of rows that have no time, and whose run has none."""
 
-_DIGEST = Field(SOURCE_DIGEST, FieldClass.DIGEST, FieldType.TEXT)
 _DAY = "partition_day"
 _WRITER_OPTIONS: dict[str, Any] = {
     "version": "2.6",
@@ -51,7 +51,7 @@ class TableExport:
     columns: tuple[str, ...]
     left_out: tuple[str, ...]
     rows: int = 0
-    unrepresentable: dict[str, int] = field(default_factory=dict)
+    unrepresentable: dict[str, int] = dataclass_field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,63 +81,75 @@ def part_path(table: str, host: str, day: date, sha256: str) -> str:
     return f"table={table}/schema={SCHEMA}/host={host}/date={day.isoformat()}/part-{sha256}.parquet"
 
 
-def fields_of(table: str, policy: Policy) -> tuple[Field, ...]:
-    """Return the columns of a table's files: what the policy lets out, and the digest of the source."""
-    return (*policy.fields(table), _DIGEST)
-
-
-def parts_of(snapshot: IndexSnapshot, table: str, policy: Policy, told: TableExport, since: date) -> Iterator[Part]:
-    """Return the parts of a table, by day.
+def read_table(snapshot: IndexSnapshot, policy: Policy, told: TableExport) -> "pa.Table":
+    """Return all rows of a table, the day of each in a column behind the fields that leave.
 
     Args:
         snapshot: the index.
-        table: its name.
         policy: what leaves.
-        told: gets the number of rows, and what could not be told.
-        since: rows of an earlier day are left out; those without a day are kept.
+        told: names the table, and gets the number of rows and of values that could not be told.
     """
     import pyarrow as pa
 
-    fields = fields_of(table, policy)
-    names = [column.name for column in fields]
-    batches = [_batch(rows, fields, told) for rows in snapshot.rows(table, [*names, PARTITION_TIME])]
-    told.rows = sum(len(batch) for batch in batches)
-    if batches:
-        yield from _by_day(pa.Table.from_batches(batches), table, since)
+    fields = policy.fields(told.name)
+    own_time = _OWN_TIME.get(told.name)
+    names = [field.name for field in fields]
+    batches = []
+    for rows in snapshot.rows(told.name, [*names, own_time or "NULL", PARTITION_TIME]):
+        batches.append(_batch(rows, fields, told))
+        told.rows += len(rows)
+    return pa.Table.from_batches(batches, _schema(fields))
+
+
+_OWN_TIME = {
+    **dict.fromkeys(("incidents", "permissions", "events", "health", "remediations", "processes"), "recorded_at"),
+    **dict.fromkeys(("errors", "notices"), "detected_at"),
+    **dict.fromkeys(("metrics", "workflows", "workflow_nodes"), "run_at"),
+    "repairs": "created_at",
+}
+"""The time that decides a row's day; where it is missing, and in the other tables, it is that of the run."""
+
+
+def _schema(fields: Sequence[Field]) -> "pa.Schema":
+    import pyarrow as pa
+
+    return pa.schema([(field.name, arrow_type(field.field_type)) for field in fields] + [(_DAY, pa.date32())])
 
 
 def _batch(rows: Sequence[Row], fields: Sequence[Field], told: TableExport) -> "pa.RecordBatch":
-    """Turn rows into columns, the day of each row behind them."""
+    """Turn rows into columns: the fields, then the row's own time and that of its run, which become its day."""
     import pyarrow as pa
 
-    *columns, times = zip(*rows, strict=True)
+    *columns, own_times, run_times = zip(*rows, strict=True)
     arrays = []
-    for column, values in zip(fields, columns, strict=True):
-        found = to_column(values, column.field_type)
+    for field, values in zip(fields, columns, strict=True):
+        found = to_column(values, field.field_type)
         arrays.append(found.values)
         if found.unrepresentable:
-            before = told.unrepresentable.get(column.name, 0)
-            told.unrepresentable[column.name] = before + found.unrepresentable
-    schema = pa.schema([(column.name, arrow_type(column.field_type)) for column in fields] + [(_DAY, pa.date32())])
-    return pa.record_batch([*arrays, _days(times)], schema=schema)
+            told.unrepresentable[field.name] = told.unrepresentable.get(field.name, 0) + found.unrepresentable
+    return pa.record_batch([*arrays, _days(own_times, run_times)], schema=_schema(fields))
 
 
-def _days(times: Sequence[Value]) -> "pa.Array":
+def _days(own_times: Sequence[Value], run_times: Sequence[Value]) -> "pa.Array":
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    try:
-        moments = pa.array(times, pa.string()).cast(arrow_type(FieldType.TIME))
-        return pc.fill_null(moments.cast(pa.date32()), NO_DAY)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        found = [parse_time(value) for value in times]
-        return pa.array([NO_DAY if moment is None else moment.date() for moment in found], pa.date32())
+    own, of_run = (to_column(times, FieldType.TIME).values.cast(pa.date32()) for times in (own_times, run_times))
+    return pc.coalesce(own, of_run, pa.scalar(NO_DAY, pa.date32()))
 
 
-def _by_day(table: "pa.Table", name: str, since: date) -> Iterator[Part]:
-    """Cut a table by day, its rows within a day in the order that they have."""
+def parts_of(table: "pa.Table", name: str, since: date) -> Iterator[Part]:
+    """Cut a table by day, its rows within a day in the order that they have.
+
+    Args:
+        table: as :func:`read_table` gives it.
+        name: of the table.
+        since: earlier days are left out; rows without a day are not.
+    """
     import pyarrow.compute as pc
 
+    if not len(table):
+        return
     days = table.column(_DAY).combine_chunks()
     content = table.drop_columns([_DAY])
     counts = sorted((count["values"], count["counts"]) for count in pc.value_counts(days).to_pylist())
@@ -145,9 +157,14 @@ def _by_day(table: "pa.Table", name: str, since: date) -> Iterator[Part]:
         content = content.take(pc.sort_indices(days))  # which is stable
     begin = 0
     for day, count in counts:
-        if day >= since or day == NO_DAY:
+        if not is_retired(day, since):
             yield Part(name, day, count, encode(content.slice(begin, count)))
         begin += count
+
+
+def is_retired(day: date, since: date) -> bool:
+    """Tell whether a retention rule removes a day; rows without a day have no age, and stay."""
+    return day < since and day != NO_DAY
 
 
 def encode(table: "pa.Table") -> bytes:

@@ -32,6 +32,8 @@ class Policy:
     def lets_out(self, table: str, field: Field) -> bool:
         """Tell whether a field leaves."""
         name = f"{table}.{field.name}"
+        if field.is_source_digest:
+            return True
         if field.field_class is FieldClass.INDEX or name in self.without:
             return False
         return field.field_class in self.classes or name in self.also
@@ -121,6 +123,8 @@ def _listed(path: Path, key: str, names: list[str]) -> frozenset[str]:
         found = next((field for field in TABLES.get(table, ()) if field.name == column), None)
         if found is None:
             raise _invalid(path, f"{key} names {name!r}, which is no field (table.field)")
+        if key == "without" and found.is_source_digest:
+            raise _invalid(path, f"without names {name!r}, but every row carries the digest of its source")
         if found.field_class is FieldClass.INDEX:
             raise _invalid(path, f"{key} names {name!r}, which is the index's own and never leaves")
     return frozenset(names)

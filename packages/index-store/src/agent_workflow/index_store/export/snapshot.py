@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 
 import apsw
@@ -36,7 +37,7 @@ _ORDERS: Mapping[str, str] = {
 """The order of a table's rows, which no two rows of it share, so that equal rows make equal files."""
 
 PARTITION_TIME = "partition_time"
-_ROWS_AT_ONCE = 20_000
+_ROWS_AT_ONCE = 2000
 
 
 class IndexSnapshot:
@@ -47,7 +48,8 @@ class IndexSnapshot:
         self.root = root
         self.location = location
         self._connection = connection
-        connection.create_scalar_function("run_digest", _run_digests(connection).get, 1, deterministic=True)
+        digests = _run_digests(connection)
+        connection.create_scalar_function("run_digest", lambda *run: digests.get(run[0]), 1, deterministic=True)
         connection.create_scalar_function("text_digest", _text_digest, -1, deterministic=True)
 
     def metadata(self) -> dict[str, str]:
@@ -81,17 +83,8 @@ class IndexSnapshot:
         cursor = self._connection.execute(
             f"SELECT {', '.join(columns)} FROM ({source}) ORDER BY {_ORDERS[table]}"  # noqa: S608 -- names of the list
         )
-        while rows := _next_rows(cursor):
+        while rows := list(islice(cursor, _ROWS_AT_ONCE)):
             yield rows
-
-
-def _next_rows(cursor: apsw.Cursor) -> list[Row]:
-    rows: list[Row] = []
-    for row in cursor:
-        rows.append(row)
-        if len(rows) == _ROWS_AT_ONCE:
-            break
-    return rows
 
 
 def _run_digests(connection: apsw.Connection) -> dict[Value, str]:

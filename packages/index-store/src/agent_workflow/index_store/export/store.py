@@ -54,7 +54,9 @@ def open_store(url: str) -> Store:
     try:
         file_system, root = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError) as error:
-        raise InvalidDestination(f"{url} cannot be reached: {error}", path=url, hint="see fsspec's documentation") from error
+        raise InvalidDestination(
+            f"{url} cannot be reached: {error}", path=url, hint="see the documentation of fsspec"
+        ) from error
     return RemoteStore(url, file_system, root.rstrip("/"))
 
 

@@ -1,5 +1,5 @@
 SELECT
     index_errors.*,
     text_digest(session_id, source_path, category, detail) AS source_digest,
-    detected_at AS partition_time
+    NULL AS partition_time
 FROM index_errors

@@ -1,7 +1,6 @@
 SELECT
     record.*, runs.executor, runs.model, runs.pack_id, runs.storage_class, runs.source_dir,
     coalesce(runs.started_at, runs.created_at) AS run_at,
-    record.source_sha256 AS source_digest,
-    coalesce(runs.started_at, runs.created_at) AS partition_time
+    NULL AS partition_time
 FROM execution_metrics AS record
 JOIN runs USING (session_id)

@@ -1,5 +1,5 @@
 SELECT
     notices.*, kind AS category,
     text_digest(session_id, source_path, kind, contract, detail) AS source_digest,
-    detected_at AS partition_time
+    NULL AS partition_time
 FROM notices

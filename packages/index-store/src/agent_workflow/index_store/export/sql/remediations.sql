@@ -5,7 +5,6 @@ SELECT
         WHERE incident_events.session_id = record.session_id AND incident_events.incident_id = record.incident_id
         LIMIT 1
     ) AS category,
-    record.record_sha256 AS source_digest,
-    coalesce(record.recorded_at, runs.started_at, runs.created_at) AS partition_time
+    CASE WHEN record.recorded_at IS NULL THEN coalesce(runs.started_at, runs.created_at) END AS partition_time
 FROM remediation_events AS record
 JOIN runs USING (session_id)
