@@ -27,6 +27,7 @@ from agent_workflow.tracer._raw_files import (
     segments,
 )
 from agent_workflow.tracer._reconciliation import reconcile
+from agent_workflow.tracer._redaction import Redactor, secrets_of
 from agent_workflow.tracer._session_list import (
     SORTS,
     Facets,
@@ -73,6 +74,7 @@ __all__ = [
     "NoSuchRecord",
     "Prompts",
     "RecordedProcess",
+    "Redactor",
     "Row",
     "SessionFile",
     "SessionFilter",
@@ -107,6 +109,7 @@ __all__ = [
     "read_span",
     "reconcile",
     "running_rows",
+    "secrets_of",
     "segments",
     "sends",
     "session_row",
