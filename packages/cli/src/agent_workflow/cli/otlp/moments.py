@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_workflow.cli.otlp.recorded import Event
 from agent_workflow.cli.otlp.span import Attributes, SpanEvent
+from agent_workflow.trace_schema import EVENT_TYPES
 
 _SPANNING_OR_EDGE = frozenset({"phase_start", "phase_end", "agent_start", "agent_end", "tool_call"})
 _OUR_LOGS = frozenset({"asked_again", "paths_touched", "left_running", "permission_breach"})
@@ -30,9 +31,11 @@ def moment_of(event: Event, otherwise: int, *, content: bool) -> SpanEvent | Non
     elif event.type == "log" and event.name in _OUR_LOGS:
         attributes["agent_workflow.log.name"] = event.name
     if content:
+        attributes["agent_workflow.event.type"] = event.type
         attributes["agent_workflow.event.name"] = event.name
         attributes["agent_workflow.event.payload"] = json.dumps(event.payload, ensure_ascii=False)
-    name = "gate" if event.type in ("gate_pass", "gate_fail") else event.type or "event"
+    # A type that nobody knows is a writer's own word, and may say anything.
+    name = "gate" if event.type in ("gate_pass", "gate_fail") else event.type if event.type in EVENT_TYPES else "event"
     moment = otherwise if event.moment is None else event.moment
     return SpanEvent(f"agent_workflow.{name}", moment, attributes)
 

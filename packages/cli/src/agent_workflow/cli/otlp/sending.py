@@ -26,6 +26,7 @@ _TIMEOUT: Final = 30.0
 _MOST_ANSWER: Final = 64 * 1024
 _TRY_AGAIN: Final = frozenset({429, 502, 503, 504})
 _CONTENT_TYPES: Final = {"protobuf": "application/x-protobuf", "json": "application/json"}
+_ODD: Final = "(an answer that is none of OTLP; see that the address is a receiver's)"
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def _retry_after(text: str | None) -> float | None:
 
 
 def _accepted(content: bytes, content_type: str) -> Accepted:
-    """Read an answer; one that cannot be read still came with a good status."""
+    """Read an answer. One that cannot be read still came with a good status; that it is odd is told."""
     response = ExportTraceServiceResponse()
     try:
         if content_type.startswith("application/json"):
@@ -154,6 +155,6 @@ def _accepted(content: bytes, content_type: str) -> Accepted:
         else:
             response.ParseFromString(content)
     except (DecodeError, json_format.Error, ValueError, RecursionError):
-        return Accepted(0, "")
+        return Accepted(0, _ODD)
     told = response.partial_success
     return Accepted(max(0, told.rejected_spans), told.error_message)
