@@ -34,6 +34,7 @@ class SessionFacts:
         has_directory: there is one; sessions of the original tracer may have rows alone.
         has_rows: the database holds it; without, it was never rebuilt.
         status: as stored.
+        reviewed: somebody put it away with the review flag.
         ended_at: seconds of the epoch.
         fingerprint: of its files.
         file_count: files and links in its directory.
@@ -47,6 +48,7 @@ class SessionFacts:
     has_directory: bool
     has_rows: bool
     status: str
+    reviewed: bool
     ended_at: float
     fingerprint: str
     file_count: int
@@ -199,6 +201,7 @@ def judge_session(
         has_directory=directory is not None,
         has_rows=bool(row),
         status=str(stored[-1]),
+        reviewed=any(given.get("archived") for given in (row, state.session())),
         ended_at=_ended_at((row, state.session()), found),
         fingerprint=fingerprint(found),
         file_count=len(found),
