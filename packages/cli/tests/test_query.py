@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sample_records import digest, journal_bytes, record
+from invented_records import digest, journal_bytes, record
 from sample_runs import RUNNING
 
 from agent_workflow.cli._terminal_text import width_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sample_records import (
+from invented_records import (
     Document,
     digest,
     document_bytes,
