@@ -17,7 +17,7 @@ PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pi check format bench screenshots build alone clean
+.PHONY: help demo test pi phoenix check format bench screenshots build alone clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -32,6 +32,9 @@ test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
 pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
 	@$(UV) sync --frozen --quiet
 	@UV=$(UV) tests/tracer/install-pi
+
+phoenix: $(UV) ## Phoenix, a collector, from PyPI into .tools, for the test that sends it traces
+	@UV=$(UV) tests/integrations/install-phoenix
 
 check: $(UV) ## lint, format, types, import contract, lock file
 	@$(UV) lock --check
