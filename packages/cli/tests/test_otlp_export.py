@@ -159,12 +159,13 @@ def test_a_receiver_that_stays_busy_ends_it(trace: TraceWriter, listen: Listen, 
 def test_a_refusal_is_not_tried_again(reply: Reply, listen: Listen) -> None:
     """Nor is a redirect followed: headers may hold a secret that is meant for this receiver."""
     receiver = listen(reply)
+    pauses: list[float] = []
     (request,) = requests(b"t" * 16, some_spans(1), {}, "1")
 
     with pytest.raises(CommandFailed, match=f"HTTP {reply.status}"):
-        Endpoint(receiver.url, pause=pytest.fail).send(request)
+        Endpoint(receiver.url, pause=pauses.append).send(request)
 
-    assert 1 == len(receiver.received)
+    assert (1, []) == (len(receiver.received), pauses)
 
 
 def test_nobody_listens(listen: Listen) -> None:

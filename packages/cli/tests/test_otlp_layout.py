@@ -113,9 +113,10 @@ def test_gates_are_events_of_their_phase(trace: TraceWriter) -> None:
 def test_content_is_left_out_unless_asked_for(trace: TraceWriter) -> None:
     """None of the planted texts, not even in a name; with content, arguments and results are there."""
     fill(trace)
+    trace.phase(2, "request", kind="engineer", owner="PLANTED person")
     trace.event("error", {"error": "PLANTED error"}, phase_id="aaaa0001_01_build", name="PLANTED name")
     trace.event("custom PLANTED", {"any": "PLANTED"}, name="PLANTED name")
-    trace.connection.execute("UPDATE phases SET error = 'PLANTED reason', status = 'fail'")
+    trace.connection.execute("UPDATE phases SET error = 'PLANTED reason', status = 'fail' WHERE name = 'build'")
 
     without, with_content = repr(spans_of(trace)), spans_of(trace, content=True)
 

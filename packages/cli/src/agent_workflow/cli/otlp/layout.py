@@ -69,7 +69,9 @@ class _Layout:
             name = str(row["name"] or phase_id)
             attributes: Attributes = {"agent_workflow.phase.name": name, "agent_workflow.phase.status": status}
             for column in ("kind", "owner", "seq", "attempt", "retries"):
-                if isinstance(row[column], str | int):
+                # The owner of an engineer's phase is a person.
+                is_person = column == "owner" and row["kind"] not in ("agent", "code")
+                if isinstance(row[column], str | int) and (self.content or not is_person):
                     attributes[f"agent_workflow.phase.{column}"] = row[column]
             if self.content:
                 attributes |= _texts(("agent_workflow.phase.description", row["description"]))
