@@ -66,15 +66,16 @@ def spark_master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logs = tmp_path_factory.mktemp("spark")
     processes: list[subprocess.Popen[bytes]] = []
     try:
-        master = _start(processes, logs, "master", "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        master = _start(
+            processes, logs, "master", "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"
+        )
         url = _wait_for(processes[0], master, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
         for number in (1, 2):
             _start(
                 *(processes, logs, f"worker-{number}", "worker.Worker", "--host", "127.0.0.1", "--webui-port", "0"),
                 *("--cores", "1", "--memory", "1g", "--work-dir", str(logs / f"work-{number}"), url),
             )
-        for _ in range(2):
-            _wait_for(processes[0], master, r"(Registering worker.*\n[\s\S]*Registering worker)")
+        _wait_for(processes[0], master, r"(Registering worker[\s\S]*Registering worker)")
         yield url
     finally:
         for process in reversed(processes):

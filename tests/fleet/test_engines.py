@@ -6,7 +6,8 @@ from fleet_engines import Rows
 
 from agent_workflow.index_store import KINDS
 
-pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
+# A cluster of four Java machines takes a minute to answer, and on a busy machine some more.
+pytestmark = [pytest.mark.engines, pytest.mark.timeout(900)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -79,7 +79,9 @@ def test_a_filter_narrows_as_in_the_index(
 ) -> None:
     """Every filter of every kind lets through the same rows."""
     filters = Filters(**{name: value})
-    expected = [{"host": h, **row} for h, root in roots.items() for row in query(root, kind, filters, limit=10_000).rows]
+    expected = [
+        {"host": h, **row} for h, root in roots.items() for row in query(root, kind, filters, limit=10_000).rows
+    ]
 
     report = query_fleet(str(dataset), kind, filters, limit=10_000)
 
@@ -98,5 +100,15 @@ def test_one_host_answers_in_the_order_of_its_index(kind: str, roots: dict[str, 
     expected = query(roots["0123"], kind).rows
     report = query_fleet(str(tmp_path), kind)
 
-    for name in (c for c in ("session_id", "workflow_id", "node_id", "repair_id", "source_sequence") if c in report.columns):
+    for name in (
+        c for c in ("session_id", "workflow_id", "node_id", "repair_id", "source_sequence") if c in report.columns
+    ):
         assert [row[name] for row in expected] == [row[name] for row in report.rows]
+
+
+def test_the_hosts_have_what_makes_a_comparison_hard(indexes: dict[str, Rows]) -> None:
+    """Money in several currencies, runs in error, and text that is awkward to write down."""
+    assert {"USD", "EUR", None} == {row["currency"] for row in indexes["metrics"]}
+    assert {"current", "error"} == {row["index_state"] for row in indexes["runs"]}
+    assert any('"' in row["summary"] and "\n" in row["summary"] for row in indexes["incidents"])
+    assert {"broken", "linked"} == {row["session_id"] for row in indexes["runs"] if row["index_state"] == "error"}

@@ -1,4 +1,4 @@
-"""Ask Spark, in a process of its own: usage: ask_spark.py VIEWS.sql MASTER VIEW… — prints a JSON object of lists of rows."""
+"""Ask Spark, in a process of its own: ask_spark.py VIEWS.sql MASTER VIEW… prints a JSON object of lists of rows."""
 
 import json
 import sys
@@ -20,6 +20,7 @@ def main() -> None:
         "spark.executor.cores": "1",
         "spark.cores.max": "2",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
@@ -33,7 +34,9 @@ def main() -> None:
         answers = {}
         for name in names:
             # Spark's own JSON leaves nulls out, which is how an absent cell reads too.
-            rows = session.sql(f"SELECT to_json(struct(*), map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\")) FROM {name}")
+            rows = session.sql(
+                f"SELECT to_json(struct(*), map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\")) FROM {name}"
+            )
             answers[name] = [json.loads(row[0]) for row in rows.collect()]
         executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
         answers["executors"] = [{"count": executors}]

@@ -5,8 +5,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +29,7 @@ def statements(script: Path) -> list[str]:
 def ask(program: str, views: Path, names: Iterable[str], *arguments: str) -> dict[str, Rows]:
     """Run one of the ``ask_…`` programs beside this file and return the rows of each view."""
     command = [sys.executable, str(Path(__file__).with_name(program)), str(views), *arguments, *names]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=800)
     assert done.returncode == 0, f"{program} exited {done.returncode}: {done.stderr[-2000:]}"
     answers: dict[str, Rows] = json.loads(done.stdout.splitlines()[-1])
     return answers
-
-
-def plain(value: object) -> object:
-    """Return a value as every engine can be compared: times as aware moments, money as numbers."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-    return value

@@ -38,11 +38,13 @@ def _write_rich_host(path: Path) -> None:
     odd.journal(
         "incidents.jsonl",
         [
-            incident(7, summary='quote " comma , newline \n semicolon ; ünï𝄞', recorded_at="2026-02-28T23:59:59.999999Z"),
+            incident(
+                7, summary='quote " comma , newline \n semicolon ; ünï𝄞', recorded_at="2026-02-28T23:59:59.999999Z"
+            ),
             incident(7, state="resolved", recorded_at="2026-03-01T00:30:00+01:00"),
         ],
     )
-    odd.journal("permission-events.jsonl", [permission(3, target="it's\t/srv/x"), permission(4, state="allowed")])
+    odd.journal("permission-events.jsonl", [permission(3, target="it's\t/srv/x"), permission(4, state="cleared")])
     odd.journal("strange.jsonl", [{"type": "made-up"}, {"kind": "other", "timestamp": "2026-03-02T01:02:03.5"}])
     rebuild(path)
 
@@ -55,7 +57,9 @@ def _write_priced_host(path: Path) -> None:
         run = write_run(state, name, BETA, executor="codex", model="large", pack="night")
         currency = (None, "USD", "USD", "EUR")[number]
         priced = stage("total", provider_billed_cost=cost, local_estimated_cost=cost / 3, currency=currency)
-        named = stage("review", provider_billed_cost=cost, currency="USD", input_tokens=2**40 + number, elapsed_seconds=0.1)
+        named = stage(
+            "verification", provider_billed_cost=cost, currency="USD", input_tokens=2**40 + number, elapsed_seconds=0.1
+        )
         run.document("execution-metrics.json", metrics(name, priced, named))
         run.document("process-result.json", process_result(recorded_at=f"2026-03-0{number + 1}T12:00:00Z"))
         run.document("status.json", session_status(name, status="completed", created_at=BETA))

@@ -41,7 +41,7 @@ from agent_workflow.index_store.export.partitions import (
 )
 from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy
 from agent_workflow.index_store.export.snapshot import IndexSnapshot, open_snapshot
-from agent_workflow.index_store.export.store import LocalStore, Store, open_store
+from agent_workflow.index_store.export.store import TEMPORARY_PREFIX, LocalStore, Store, open_store
 from agent_workflow.index_store.reports import Freshness, Json
 from agent_workflow.index_store.state_root import not_writable
 
@@ -241,12 +241,15 @@ class _Export:
     def _remove_others(self, manifest: Manifest) -> int:
         """Remove this host's files that the manifest does not name: of the last export, or of one that crashed."""
         named = {part.path(self.host) for part in manifest.parts}
-        removed = 0
-        for path in list(self.store.find("table=*", f"schema={SCHEMA}", f"host={self.host}", "date=*", "*")):
-            if path not in named:
-                self.store.remove(path)
-                removed += 1
-        return removed
+        ours = f"host={self.host}"
+        found = [
+            *self.store.find("table=*", f"schema={SCHEMA}", ours, "date=*", "*"),
+            *self.store.find("manifests", ours, f"{TEMPORARY_PREFIX}*"),
+        ]
+        leftovers = [path for path in found if path not in named]
+        for path in leftovers:
+            self.store.remove(path)
+        return len(leftovers)
 
     def _note(self, manifest: Manifest) -> None:
         """Write down when this export ended; it is no part of the dataset's content."""

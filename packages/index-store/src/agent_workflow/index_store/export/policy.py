@@ -134,7 +134,8 @@ def _withheld(path: Path, names: list[str]) -> frozenset[str]:
     """Check the names of ``without``: fields, or columns of the index's tables, which may be newer than the list."""
     for name in names:
         table, _, column = name.partition(".")
-        if not column or table not in INDEX_COLUMNS:
+        of_export = any(field.name == column for field in TABLES.get(table, ()))
+        if of_export or not column or table not in INDEX_COLUMNS:
             _listed(path, "without", [name])
     return frozenset(names)
 
