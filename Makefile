@@ -17,7 +17,7 @@ PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pi phoenix check format bench screenshots build alone clean
+.PHONY: help demo test engines pi phoenix check format bench screenshots build alone clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -28,6 +28,9 @@ demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing 
 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
 	@$(RUN) pytest -n auto $(ARGS)
+
+engines: $(UV) ## Spark (needs Java) and chDB from PyPI, and the tests that let them read an exported dataset
+	@$(RUN) --group engines pytest -m engines tests/fleet $(ARGS)
 
 pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
 	@$(UV) sync --frozen --quiet
