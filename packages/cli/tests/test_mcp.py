@@ -294,15 +294,40 @@ def test_a_page_is_bounded(size: int, indexed: Path) -> None:
     assert in_memory(indexed, session).is_error
 
 
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}  # fmt: skip
+
+
+def test_a_client_that_is_gone_ends_the_server_quietly(indexed: Path, cli: "CommandLine") -> None:
+    """As behind a pipe that is closed: exit 0, and no traceback."""
+    server = subprocess.Popen(
+        [PROGRAM, "mcp", "--state-root", str(indexed)],
+        env=cli.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    assert server.stdin is not None
+    assert server.stderr is not None
+    server.stdout.close()
+
+    with server.stdin as lines:
+        lines.write(f"{json.dumps(HELLO)}\n")
+    with server.stderr as errors:
+        said = errors.read()
+
+    assert (0, "") == (server.wait(timeout=60), said)
+
+
 def test_nothing_but_the_protocol_is_on_standard_output(indexed: Path, cli: "CommandLine") -> None:
     """Also where a line is none of it; the server ends when its input does."""
-    hello = {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    }  # fmt: skip
     done = subprocess.run(
         [PROGRAM, "mcp", "--state-root", str(indexed)],
-        input=f"{json.dumps(hello)}\nno protocol\n",
+        input=f"{json.dumps(HELLO)}\nno protocol\n",
         env=cli.environment,
         capture_output=True,
         text=True,

@@ -1,7 +1,9 @@
 """``agent-workflow export otlp``: files and a receiver, read back with the protocol's own messages."""
 
 import base64
+import contextlib
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -221,6 +223,23 @@ def test_requests_are_bounded() -> None:
     assert 2 * MOST_SPANS + 1 == len({span.span_id for span in spans_of(*many)})
 
 
+def test_an_old_database_is_exported(cli: "CommandLine", tmp_path: Path) -> None:
+    """Tables and columns that came later are missing there."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
+        connection.executescript(
+            "CREATE TABLE sessions (adw_id TEXT PRIMARY KEY, request, status TEXT, started_at TEXT, ended_at TEXT);"
+            "CREATE TABLE phases (phase_id TEXT PRIMARY KEY, adw_id TEXT, seq INTEGER, name TEXT, status TEXT);"
+            f"INSERT INTO sessions VALUES ('old', 'PLANTED', 'stopped', '{at(0)}', '{at(5)}');"
+            "INSERT INTO phases VALUES ('old_01_build', 'old', 1, 'build', 'success');"
+        )
+
+    answer = cli.run("export", "otlp", "--db", str(tmp_path / "old.db"), "--to", str(tmp_path / "out"))
+
+    (file,) = (tmp_path / "out").iterdir()
+    assert (0, "") == (answer.code, answer.err)
+    assert ["invoke_agent workflow", "phase build"] == [span.name for span in spans_of(read_line(file.read_text()))]
+
+
 def test_odd_values_can_be_encoded() -> None:
     """Lone surrogates and integers beyond 64 bits."""
     odd = Span("k", None, "\udcff", "client", 1, 2, {"text": "\ud83d", "large": 2**70, "list": ("\udc00",)})
@@ -268,6 +287,9 @@ def test_content_is_redacted_once_more(trace: TraceWriter, cli: "CommandLine", t
         ((), 2, "either --endpoint or --to"),
         (("--to", "x", "--endpoint", "http://h"), 2, "either --endpoint or --to"),
         (("--endpoint", "ftp://h"), 2, "no address of a receiver"),
+        (("--endpoint", "http://[h"), 2, "no address of a receiver"),
+        (("--endpoint", "http://h:many"), 2, "no address of a receiver"),
+        (("--endpoint", "http://me:word@h"), 2, "the address holds a password"),
         (("--to", "x", "--since", "soon"), 2, "is no time"),
         (("--to", "x", "--since", "1d", "aaaa0001"), 2, "--since has no meaning"),
         (("--to", "x", "nobody"), 1, "no session nobody"),
@@ -286,10 +308,13 @@ def test_a_wrong_call_is_one_line(
     assert words in answer.err
 
 
-def test_headers_that_cannot_be_read_are_not_repeated() -> None:
+@pytest.mark.parametrize(
+    "text", ["authorization=a%0Asecret-4711", "secret-4711", "a b=secret-4711", "a=%C3%A9secret-4711"]
+)
+def test_headers_that_cannot_be_read_are_not_repeated(text: str) -> None:
     """They may hold a secret."""
     with pytest.raises(CommandFailed) as raised:
-        headers_from("authorization=a%0Asecret-4711")
+        headers_from(text)
 
     assert "4711" not in raised.value.failure.line
 

@@ -4,6 +4,7 @@ import typer
 
 from agent_workflow.cli._call import Call, StateRoot
 from agent_workflow.cli._failure import EXIT_WRONG_CALL, CommandFailed, Failure
+from agent_workflow.cli._output import abandon_stdout
 
 
 def mcp_command(context: typer.Context, state_root: StateRoot = None) -> None:
@@ -21,4 +22,7 @@ def mcp_command(context: typer.Context, state_root: StateRoot = None) -> None:
         message = f"the MCP server is not installed ({error.name} is missing)"
         hint = "pip install 'agent-workflow-cli[mcp]'"
         raise CommandFailed(Failure("missing_extra", message, hint=hint, exit_code=EXIT_WRONG_CALL)) from error
-    build_server(call.state_root).run("stdio")
+    try:
+        build_server(call.state_root).run("stdio")
+    except* BrokenPipeError:  # raised within a task group: the client is gone, and nobody is left to be told
+        abandon_stdout()

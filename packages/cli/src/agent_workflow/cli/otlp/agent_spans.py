@@ -1,11 +1,10 @@
 """The spans of agents and of the tools that they called."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 from agent_workflow.cli.otlp.model_calls import model_attributes
 from agent_workflow.cli.otlp.nesting import Nesting, event_key
-from agent_workflow.cli.otlp.recorded import Event
+from agent_workflow.cli.otlp.recorded import Event, json_text
 from agent_workflow.cli.otlp.span import Attributes, Span
 from agent_workflow.cli.otlp.spending import cost_attributes, token_attributes, usages_of
 
@@ -101,7 +100,7 @@ def tool_span(event: Event, parent: str | None, *, content: bool) -> Span:
         attributes["error.type"] = "interrupted" if payload.get("interrupted") is True else "tool_error"
     if content:
         if "args" in payload:
-            attributes["gen_ai.tool.call.arguments"] = json.dumps(payload["args"], ensure_ascii=False)
+            attributes["gen_ai.tool.call.arguments"] = json_text(payload["args"])
         if isinstance(result := payload.get("result_snippet"), str):
             attributes["gen_ai.tool.call.result"] = result
     name = f"execute_tool {tool}"

@@ -1,10 +1,9 @@
 """What happens at one moment of a span: gates, handoffs, waits, errors; their words only where content is wanted."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent_workflow.cli.otlp.recorded import Event
+from agent_workflow.cli.otlp.recorded import Event, json_text
 from agent_workflow.cli.otlp.span import Attributes, SpanEvent
 from agent_workflow.trace_schema import EVENT_TYPES
 
@@ -33,7 +32,7 @@ def moment_of(event: Event, otherwise: int, *, content: bool) -> SpanEvent | Non
     if content:
         attributes["agent_workflow.event.type"] = event.type
         attributes["agent_workflow.event.name"] = event.name
-        attributes["agent_workflow.event.payload"] = json.dumps(event.payload, ensure_ascii=False)
+        attributes["agent_workflow.event.payload"] = json_text(event.payload)
     # A type that nobody knows is a writer's own word, and may say anything.
     name = "gate" if event.type in ("gate_pass", "gate_fail") else event.type if event.type in EVENT_TYPES else "event"
     moment = otherwise if event.moment is None else event.moment

@@ -94,6 +94,14 @@ def _payload(text: object) -> Mapping[str, Any]:
     return payload if isinstance(payload, dict) else {}
 
 
+def json_text(value: object) -> str:
+    """Write part of a payload as JSON, for content; what is nested too deeply to be written is told as such."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return '"(cannot be written)"'
+
+
 def nanoseconds(text: object) -> int | None:
     """Read a time as nanoseconds since 1970; ``None`` for one that cannot be read or lies before."""
     moment = parse_time(text) if isinstance(text, str) else None

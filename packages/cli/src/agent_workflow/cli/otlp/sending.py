@@ -2,6 +2,7 @@
 
 import email.utils
 import http.client
+import re
 import time
 import urllib.error
 import urllib.request
@@ -26,6 +27,7 @@ _TIMEOUT: Final = 30.0
 _MOST_ANSWER: Final = 64 * 1024
 _TRY_AGAIN: Final = frozenset({429, 502, 503, 504})
 _CONTENT_TYPES: Final = {"protobuf": "application/x-protobuf", "json": "application/json"}
+_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _ODD: Final = "(an answer that is none of OTLP; see that the address is a receiver's)"
 
 
@@ -116,7 +118,7 @@ def headers_from(text: str) -> dict[str, str]:
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = pair.partition("=")
         value = unquote(value.strip())
-        if not equals or not name.strip().isascii() or not name.strip() or not value.isprintable():
+        if not equals or not _TOKEN.fullmatch(name.strip()) or not (value.isascii() and value.isprintable()):
             hint = "write name=value,name=value with the values percent-encoded"
             raise CommandFailed(
                 Failure("usage_error", "OTEL_EXPORTER_OTLP_HEADERS cannot be read", hint=hint, exit_code=2)
@@ -126,10 +128,17 @@ def headers_from(text: str) -> dict[str, str]:
 
 
 def _with_path(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
         hint = "an address such as http://127.0.0.1:4318"
         raise CommandFailed(Failure("usage_error", f"{url!r} is no address of a receiver", hint=hint, exit_code=2))
+    if "@" in parts.netloc:
+        hint = "put an authorization header into OTEL_EXPORTER_OTLP_HEADERS"
+        raise CommandFailed(Failure("usage_error", "the address holds a password", hint=hint, exit_code=2))
     return urlunsplit(parts) if parts.path.strip("/") else urlunsplit(parts._replace(path="/v1/traces"))
 
 
