@@ -6,7 +6,7 @@ import duckdb
 import pytest
 from cells import cells, view_of
 from fleet_engines import Rows, statements, views_for
-from three_hosts import HOSTS, export_all
+from three_hosts import HOSTS, export_all, moment
 
 from agent_workflow.index_store import KINDS, MAXIMUM_LIMIT, Filters, query
 from agent_workflow.index_store.fleet import query_fleet
@@ -112,3 +112,17 @@ def test_the_hosts_have_what_makes_a_comparison_hard(indexes: dict[str, Rows]) -
     assert {"current", "error"} == {row["index_state"] for row in indexes["runs"]}
     assert any('"' in row["summary"] and "\n" in row["summary"] for row in indexes["incidents"])
     assert {"broken", "linked"} == {row["session_id"] for row in indexes["runs"] if row["index_state"] == "error"}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("kind", ["events", "runs", "incidents", "health", "metrics", "repairs", "workflow-nodes"])
+def test_a_limit_cuts_where_the_index_cuts(kind: str, limit: int, dataset: Path, tmp_path: Path) -> None:
+    """Newest days are read first, and rows without a time come last, whatever day they lie on."""
+    whole = query_fleet(str(dataset), kind, limit=MAXIMUM_LIMIT).rows
+
+    assert whole[:limit] == query_fleet(str(dataset), kind, limit=limit).rows
+    times = [row.get("recorded_at", row.get("run_at", row.get("created_at"))) for row in whole]
+    if kind in ("events", "incidents", "health", "metrics", "repairs"):
+        timed = [str(time) for time in times if time is not None]
+        assert sorted(timed, reverse=True, key=moment) == timed
+        assert [None] * (len(times) - len(timed)) == times[len(timed) :]

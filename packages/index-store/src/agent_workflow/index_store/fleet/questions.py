@@ -77,14 +77,16 @@ class Question:
         time: the expression that ``since`` and ``until`` look at; it decides the partition of a row as well.
         order: newest first, as the index orders.
         select: the statement over ``rows_of_table``; None where the rows themselves are the answer.
+        timeless_on_a_day: rows without a time of their own may lie on a day, that of their run.
     """
 
     kind: str
     table: str
     conditions: Mapping[str, str] = field(default_factory=dict)
     time: str = "recorded_at"
-    order: str = "epoch_ms(recorded_at) DESC NULLS LAST, session_id, host, relative_path, source_sequence DESC"
+    order: str = "recorded_at DESC NULLS LAST, session_id, host, relative_path, source_sequence DESC"
     select: str | None = None
+    timeless_on_a_day: bool = False
 
     def condition(self, name: str) -> str:
         """Return the condition of a filter, with a parameter of its name."""
@@ -114,7 +116,7 @@ _QUESTIONS = (
             "category": "failure_category = $category",
         },
         "coalesce(started_at, created_at)",
-        f"epoch_ms(coalesce(started_at, created_at)) DESC NULLS LAST, {_BY_RUN}",
+        f"coalesce(started_at, created_at) DESC NULLS LAST, {_BY_RUN}",
     ),
     Question("incidents", "incidents"),
     Question("permissions", "permissions"),
@@ -123,23 +125,24 @@ _QUESTIONS = (
         "workflows",
         "workflows",
         {"session": "owner_run_id = $session", "state": "workflow_state = $state"},
-        order="epoch_ms(run_at) DESC NULLS LAST, workflow_id, host",
+        order="run_at DESC NULLS LAST, workflow_id, host",
     ),
     Question(
         "workflow-nodes",
         "workflow_nodes",
         {"session": "(bound_run_id = $session OR configured_session_id = $session OR owner_run_id = $session)"},
-        order="epoch_ms(run_at) DESC NULLS LAST, workflow_id, node_id, host",
+        order="run_at DESC NULLS LAST, workflow_id, node_id, host",
     ),
-    Question("errors", "errors", time="detected_at", order="epoch_ms(detected_at) DESC NULLS LAST, session_id, host"),
+    Question("errors", "errors", time="detected_at", order="detected_at DESC NULLS LAST, session_id, host"),
     Question(
         "repairs",
         "repairs",
         {"session": "source_session_id = $session"},
         "created_at",
-        "epoch_ms(created_at) DESC NULLS LAST, repair_id, host",
+        "created_at DESC NULLS LAST, repair_id, host",
+        timeless_on_a_day=True,
     ),
-    Question("events", "events"),
+    Question("events", "events", timeless_on_a_day=True),
     Question("health", "health", {"state": "executor_state = $state"}),
     Question("remediations", "remediations"),
     Question(
@@ -149,18 +152,18 @@ _QUESTIONS = (
         order="run_count DESC, host, attempt_classification, executor_result, completion_result, policy_result",
         select=ATTEMPTS,
     ),
-    Question("metrics", "metrics", time="run_at", order="epoch_ms(run_at) DESC NULLS LAST, session_id, host, stage"),
+    Question("metrics", "metrics", time="run_at", order="run_at DESC NULLS LAST, session_id, host, stage"),
     Question(
         "processes",
         "processes",
         {"category": "error_category = $category"},
-        order=f"epoch_ms(recorded_at) DESC NULLS LAST, {_BY_RUN}",
+        order=f"recorded_at DESC NULLS LAST, {_BY_RUN}",
     ),
     Question(
         "notices",
         "notices",
         time="detected_at",
-        order="epoch_ms(detected_at) DESC NULLS LAST, session_id, host, source_path",
+        order="detected_at DESC NULLS LAST, session_id, host, source_path",
     ),
 )
 
