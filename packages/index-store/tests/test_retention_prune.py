@@ -2,8 +2,10 @@
 
 import json
 import os
+import resource
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from sample_state import RunFiles, StateRoot
 
 from agent_workflow import index_store
 from agent_workflow.evidence_schemas import PruneReceipt
-from agent_workflow.index_store.errors import DamagedReceipt, UnsafePath
+from agent_workflow.index_store.errors import DamagedReceipt, NotWritable, UnsafePath
 from agent_workflow.index_store.retention import (
     PruneBusy,
     PruneCriteria,
@@ -236,3 +238,41 @@ def test_a_receipt_cannot_lead_out_of_the_runs(state: StateRoot, elsewhere: Path
     assert "left" == outcome.outcome
     assert (run.path / "final-receipt.json").is_file()
     assert {"below", "file"} == {path.name for path in elsewhere.iterdir()}
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """Let every write end at a size, as a full disk does: in the middle of a record."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_deletes_nothing_that_is_not_on_record(state: StateRoot) -> None:
+    """Wherever the receipt ends, the run is whole or announced, and the next prune ends it."""
+    sealed(state, "done")
+    plan = plan_runs(state.path, CRITERIA)
+    whole = {path.name for path in (state.path / "runs" / "done").iterdir()}
+    refused = 0
+
+    for size in range(0, 100_000, 250):
+        try:
+            with no_file_longer_than(size):
+                carry_out(state, plan)
+        except NotWritable:
+            refused += 1
+        else:
+            break
+        announced = any((state.path / "runs").glob(".pruned-*")) or not (state.path / "runs" / "done").exists()
+        if announced:
+            with prune_session(state.path) as session:
+                assert ["deleted"] == [outcome.outcome for outcome in session.recovered]
+            break
+        assert whole == {path.name for path in (state.path / "runs" / "done").iterdir()}
+
+    assert refused > 3
+    assert [] == list((state.path / "runs").iterdir())
+    assert () == unfinished_receipts(state.path)
