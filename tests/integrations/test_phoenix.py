@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.integrations.conftest import Recorded
 
-pytestmark = pytest.mark.collector
+pytestmark = [pytest.mark.collector, pytest.mark.timeout(900)]  # it starts slowly on a busy machine
 
 _DEADLINE_SECONDS = 120
 

@@ -94,13 +94,13 @@ def take_page(select: Callable[[int], Sequence[Row]], place: Place, size: int) -
     most = index_store.MAXIMUM_LIMIT
     rows = select(min(most, place.offset + size + 1))
     start = place.offset
-    if start and (len(rows) < start or row_digest(rows[start - 1]) != place.row):
+    if start and not _ends_with(rows[:start], place):
         rows = select(most)
         start = _behind(rows, place)
     page = tuple(rows[start : start + size])
     end = start + len(page)
     if end < len(rows):
-        copy = sum(row_digest(row) == row_digest(page[-1]) for row in rows[:end])
+        copy = sum(row == page[-1] for row in rows[:end])
         following = Place(place.question, place.bounds, end, row_digest(page[-1]), copy)
         return Page(page, encode_cursor(following), complete=False)
     return Page(page, None, complete=end < most)
@@ -109,6 +109,13 @@ def take_page(select: Callable[[int], Sequence[Row]], place: Place, size: int) -
 def row_digest(row: Row) -> str:
     """Name a row by all that is in it."""
     return hashlib.sha256(json.dumps(list(row.items())).encode()).hexdigest()[:16]
+
+
+def _ends_with(rows: Sequence[Row], place: Place) -> bool:
+    """Tell whether nothing has shifted; of equal rows, the number of the copy tells them apart."""
+    if len(rows) < place.offset or row_digest(rows[-1]) != place.row:
+        return False
+    return sum(row == rows[-1] for row in rows) == place.copy
 
 
 def _behind(rows: Sequence[Row], place: Place) -> int:

@@ -75,8 +75,14 @@ def query(
     place = _place(cursor, question_digest(kind, _as_given(filters)), filters.since, filters.until)
     fixed = replace(filters, since=place.bounds[0], until=place.bounds[1])
     with index_store.open_index(state_root) as index:
-        known = index.select(kind, fixed, 1).columns
-        page = take_page(lambda limit: index.select(kind, fixed, limit).rows, place, size)
+        known: tuple[str, ...] = ()
+
+        def select(limit: int) -> Sequence[Row]:
+            nonlocal known
+            known, rows = index.select(kind, fixed, limit)
+            return rows
+
+        page = take_page(select, place, size)
         report = index_store.QueryReport(
             index.database, kind, index.freshness(), known, tuple(_cut(page.rows, columns, known))
         )
