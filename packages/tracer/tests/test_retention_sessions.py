@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from pruned_sessions import OLD, OTHER, database, delete, make_session, make_trace, rows
 
-from agent_workflow.tracer import Tracer, TraceReadError, rebuild
+from agent_workflow.tracer import Tracer, TraceReader, TraceReadError, rebuild
 from agent_workflow.tracer.retention import finish_session, survey_sessions
 
 
@@ -72,6 +72,30 @@ def test_a_rebuild_does_not_bring_it_back(trace: Path) -> None:
 
     assert [OTHER] == report.sessions
     assert {0} == set(rows(trace, OLD).values())
+
+
+def test_readers_that_follow_begin_anew(trace: Path) -> None:
+    """A session that takes the id again gets rowids that a reader has passed, so the generation is another one."""
+    with TraceReader(database(trace)) as reader:
+        before = reader.events(OLD)
+
+    delete(trace)
+
+    with TraceReader(database(trace)) as reader:
+        assert before.generation
+        assert before.generation != reader.generation()
+
+
+def test_a_database_of_another_writer_has_no_generation_to_renew(trace: Path) -> None:
+    """Its rows go all the same, and no table is added."""
+    connection = sqlite3.connect(database(trace))
+    connection.execute("DROP TABLE trace_meta")
+    connection.commit()
+    connection.close()
+
+    assert "deleted" == delete(trace).outcome
+    with TraceReader(database(trace)) as reader:
+        assert set() == reader.columns("trace_meta")
 
 
 def test_a_session_that_runs_is_never_listed(trace: Path) -> None:

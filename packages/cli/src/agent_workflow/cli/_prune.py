@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
-from agent_workflow.cli._failure import EXIT_NOT_GOOD, CommandFailed, Failure
+from agent_workflow.cli._failure import EXIT_INTERRUPTED, EXIT_NOT_GOOD, CommandFailed, Failure
 from agent_workflow.cli._output import say, show_document
 from agent_workflow.cli._progress import RunProgress
 
@@ -111,12 +111,16 @@ def _delete(
     from agent_workflow.cli._prune_plan import carry_out, check_digest, recover_trace
     from agent_workflow.index_store.retention import prune_session
 
-    with prune_session(call.state_root, recover_trace=recover_trace) as session:
-        plan = _plan(call, criteria, databases)
-        if wanted is not None:
-            check_digest(plan, wanted)
-        outcomes = carry_out(session, plan) if plan.totals["subjects"] else []
-        receipt = session.receipt.path if outcomes else None
+    try:
+        with prune_session(call.state_root, recover_trace=recover_trace) as session:
+            plan = _plan(call, criteria, databases)
+            if wanted is not None:
+                check_digest(plan, wanted)
+            outcomes = carry_out(session, plan) if plan.totals["subjects"] else []
+            receipt = session.receipt.path if outcomes else None
+    except KeyboardInterrupt:
+        message = "interrupted; what was announced is in the receipt, and the next prune that deletes finishes it"
+        raise CommandFailed(Failure("interrupted", message, exit_code=EXIT_INTERRUPTED)) from None
     _report(call, plan, (*session.recovered, *outcomes), receipt)
     if any(outcome.outcome == "left" for outcome in (*session.recovered, *outcomes)):
         raise typer.Exit(EXIT_NOT_GOOD)

@@ -151,8 +151,10 @@ class Judge:
         try:
             try:
                 fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+            except BlockingIOError as error:
                 raise Keep("busy", "somebody is writing it at this moment") from error
+            except OSError as error:  # a file system without locks: nobody can say that no writer is at work
+                raise Keep("error", f"it cannot be locked: {error.strerror}") from error
             yield directory
         finally:
             os.close(directory)

@@ -140,7 +140,8 @@ def plan_runs(
     moment = time.time() if now is None else now
     with open_state_root(state_root) as root:
         if root is None:
-            return _plan(str(Path(state_root).absolute()), criteria, [], [], 0)
+            path = state_root.absolute()
+            return _plan(str(path.parent.resolve() / path.name), criteria, [], [], 0)
         with Judge(root) as judge:
             good, kept = judge_runs(judge, progress=progress)
     total = sum(run.size_bytes for run in good) + sum(run.size_bytes for run in kept)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from agent_workflow.trace_schema import renew_generation
 from agent_workflow.tracer._connect import BUSY_TIMEOUT_MS
 from agent_workflow.tracer._errors import TraceReadError
 from agent_workflow.tracer.retention._inventory import Step
@@ -18,6 +19,9 @@ WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE
 ORDER BY name = 'sessions', name = 'phases', name
 """
 """Every table with rows of sessions, those of other writers included; what is referred to comes last."""
+
+
+_HAS_GENERATION: Final = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'trace_meta'"
 
 
 class RowsChanged(Exception):
@@ -98,6 +102,9 @@ def delete_rows(database: Path, adw_id: str, expected: dict[str, int], step: Ste
                 step(f"rows {table}")
             if deleted != expected:
                 raise RowsChanged("rows came or went since they were counted")
+            if connection.execute(_HAS_GENERATION).fetchone()[0]:
+                # Rowids of what was deleted may be used again: a reader's cursor would pass over new events.
+                renew_generation(connection)
             step("commit")
             connection.execute("COMMIT")
         except BaseException:
