@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from mcp_types import CallToolResult, TextContent
+from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict
 
 from agent_workflow import index_store

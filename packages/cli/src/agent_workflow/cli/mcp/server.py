@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from mcp.server import MCPServer
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from agent_workflow import index_store
