@@ -181,6 +181,22 @@ def test_a_new_run_of_the_same_id_is_not_the_one_that_was_announced(state: State
     assert [] == list((state.path / "runs").glob(".pruned-*"))
 
 
+def test_what_stands_where_a_run_would_be_staged_keeps_it(state: StateRoot) -> None:
+    """Nothing of either is touched, and the receipt is complete."""
+    run = sealed(state, "done")
+    plan = plan_runs(state.path, CRITERIA)
+    place = state.path / "runs" / f".pruned-{plan.digest[:12]}-done"
+    place.mkdir()
+    (place / "mine").write_text("mine\n")
+
+    outcomes = carry_out(state, plan)
+
+    assert ("kept", "failed") == (outcomes["runs/done"].outcome, outcomes["runs/done"].reason.split(":")[0])
+    assert "mine\n" == (place / "mine").read_text()
+    assert (run.path / "final-receipt.json").is_file()
+    assert () == unfinished_receipts(state.path)
+
+
 def test_two_prunes_do_not_work_at_once(state: StateRoot) -> None:
     """The second is told to wait."""
     with prune_session(state.path), pytest.raises(PruneBusy), prune_session(state.path):

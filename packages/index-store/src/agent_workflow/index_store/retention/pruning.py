@@ -128,7 +128,7 @@ def prune_session(
         UnsafePath: the root or a directory of it is not ours alone.
         PruneBusy: another prune is at work.
         NotWritable: the receipts cannot be written.
-        EvidenceError: the receipt of an interrupted prune is damaged.
+        DamagedReceipt: the receipt of an interrupted prune is damaged.
     """
     with open_state_root(state_root, create=True) as root:
         if root is None:
@@ -268,7 +268,10 @@ class _Deletion:
         if (status.st_dev, status.st_ino) != (facts.device, facts.inode):
             raise Keep("changed", "another directory stands in its place now")
         self._step("stage")
-        os.rename(facts.session_id, self._staged, src_dir_fd=storage, dst_dir_fd=storage)
+        try:
+            os.rename(facts.session_id, self._staged, src_dir_fd=storage, dst_dir_fd=storage)
+        except OSError as error:
+            raise Keep("failed", f"it cannot be staged: {error.strerror}") from error
         os.fsync(storage)
         self._step("staged")
 
