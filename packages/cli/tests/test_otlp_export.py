@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -263,6 +264,21 @@ def test_sessions_are_chosen_by_id_or_time(trace: TraceWriter, cli: "CommandLine
     assert ["older", "aaaa0001"] == exported()
     assert ["aaaa0001"] == exported("--since", at(-1))
     assert ["away", "older"] == exported("away", "older", "away")
+
+
+def test_what_a_running_session_keeps_back_is_told(trace: TraceWriter, cli: "CommandLine", tmp_path: Path) -> None:
+    """Its tool and its phase are over; the agent, its send and the session are not."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    trace.session("live", status="running", started_at=now, ended_at=None)
+    phase = trace.phase(1, "build", "live")
+    builder = trace.agent("builder", phase, "", adw_id="live", started_at=now)
+    trace.tool("bash", phase, builder, adw_id="live", started_at=now, ended_at=now)
+
+    answer = cli.run("export", "otlp", "live", "--db", str(trace.path), "--to", str(tmp_path / "out"))
+
+    (file,) = (tmp_path / "out").iterdir()
+    assert ["phase build", "execute_tool bash"] == [span.name for span in spans_of(read_line(file.read_text()))]
+    assert (0, "3 spans of sessions that run have no end yet") == (answer.code, answer.lines[1].split(";")[0])
 
 
 def test_content_is_redacted_once_more(trace: TraceWriter, cli: "CommandLine", tmp_path: Path) -> None:
