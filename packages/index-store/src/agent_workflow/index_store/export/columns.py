@@ -50,8 +50,9 @@ def to_column(values: Sequence[Value], field_type: FieldType) -> Column:
     target = arrow_type(field_type)
     if field_type is not FieldType.MONEY:
         try:
-            column = pa.array(values, pa.string() if field_type is FieldType.TIME else target)
-            return Column(column.cast(target), 0)
+            if field_type is not FieldType.TIME:
+                return Column(pa.array(values, target), 0)
+            return Column(pa.array(values, pa.string()).cast(target), 0)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             pass  # some value is odd: each is looked at by itself
     convert = _CONVERTERS[field_type]

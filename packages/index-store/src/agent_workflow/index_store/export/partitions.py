@@ -94,11 +94,12 @@ def read_table(snapshot: IndexSnapshot, policy: Policy, told: TableExport) -> "p
     fields = policy.fields(told.name)
     own_time = _OWN_TIME.get(told.name)
     names = [field.name for field in fields]
+    schema = _schema(fields)
     batches = []
     for rows in snapshot.rows(told.name, [*names, own_time or "NULL", PARTITION_TIME]):
-        batches.append(_batch(rows, fields, told))
+        batches.append(_batch(rows, fields, schema, told))
         told.rows += len(rows)
-    return pa.Table.from_batches(batches, _schema(fields))
+    return pa.Table.from_batches(batches, schema)
 
 
 _OWN_TIME = {
@@ -116,25 +117,34 @@ def _schema(fields: Sequence[Field]) -> "pa.Schema":
     return pa.schema([(field.name, arrow_type(field.field_type)) for field in fields] + [(_DAY, pa.date32())])
 
 
-def _batch(rows: Sequence[Row], fields: Sequence[Field], told: TableExport) -> "pa.RecordBatch":
+def _batch(rows: Sequence[Row], fields: Sequence[Field], schema: "pa.Schema", told: TableExport) -> "pa.RecordBatch":
     """Turn rows into columns: the fields, then the row's own time and that of its run, which become its day."""
     import pyarrow as pa
 
     *columns, own_times, run_times = zip(*rows, strict=True)
+    own_time = _OWN_TIME.get(told.name)
+    own_moments = None
     arrays = []
     for field, values in zip(fields, columns, strict=True):
         found = to_column(values, field.field_type)
         arrays.append(found.values)
+        if field.name == own_time:
+            own_moments = found.values
         if found.unrepresentable:
             told.unrepresentable[field.name] = told.unrepresentable.get(field.name, 0) + found.unrepresentable
-    return pa.record_batch([*arrays, _days(own_times, run_times)], schema=_schema(fields))
+    if own_moments is None:  # the policy keeps the time, and it still decides the day
+        own_moments = to_column(own_times, FieldType.TIME).values
+    return pa.record_batch([*arrays, _days(own_moments, run_times)], schema=schema)
 
 
-def _days(own_times: Sequence[Value], run_times: Sequence[Value]) -> "pa.Array":
+def _days(own_moments: "pa.Array", run_times: Sequence[Value]) -> "pa.Array":
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    own, of_run = (to_column(times, FieldType.TIME).values.cast(pa.date32()) for times in (own_times, run_times))
+    own = own_moments.cast(pa.date32())
+    if not own.null_count:
+        return own
+    of_run = to_column(run_times, FieldType.TIME).values.cast(pa.date32())
     return pc.coalesce(own, of_run, pa.scalar(NO_DAY, pa.date32()))
 
 

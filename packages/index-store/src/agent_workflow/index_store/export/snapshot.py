@@ -37,7 +37,7 @@ _ORDERS: Mapping[str, str] = {
 """The order of a table's rows, which no two rows of it share, so that equal rows make equal files."""
 
 PARTITION_TIME = "partition_time"
-_ROWS_AT_ONCE = 2000
+_ROWS_AT_ONCE = 1000
 
 
 class IndexSnapshot:
