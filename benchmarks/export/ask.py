@@ -73,7 +73,7 @@ def write_fleet(place: Path, hosts: int, days: int, rows: int) -> None:
                 os.link(first, path)
             else:
                 path.write_bytes(part.content)
-        tables = {name: whole if name == "incidents" else {"columns": []} for name in TABLES}
+        tables: dict[str, dict[str, Any]] = {name: whole if name == "incidents" else {"columns": []} for name in TABLES}
         manifest = Manifest(host, "benchmark", "0", {"freshness": "current"}, {}, tables, entries)
         (place / manifest_path(host)).parent.mkdir(parents=True)
         (place / manifest_path(host)).write_bytes(manifest.to_bytes())

@@ -124,5 +124,5 @@ def test_a_limit_cuts_where_the_index_cuts(kind: str, limit: int, dataset: Path,
     times = [row.get("recorded_at", row.get("run_at", row.get("created_at"))) for row in whole]
     if kind in ("events", "incidents", "health", "metrics", "repairs"):
         timed = [str(time) for time in times if time is not None]
-        assert sorted(timed, reverse=True, key=moment) == timed
+        assert sorted(timed, reverse=True, key=lambda time: str(moment(time))) == timed
         assert [None] * (len(times) - len(timed)) == times[len(timed) :]

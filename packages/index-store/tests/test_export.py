@@ -15,7 +15,7 @@ from sample_state import StateRoot, write_rich_run
 
 from agent_workflow.index_store import WriterBusy, rebuild, sync
 from agent_workflow.index_store.export import TABLES, ForeignHost, InvalidDestination, export
-from agent_workflow.index_store.export.exporting import LOCK_NAME
+from agent_workflow.index_store.export.lock import LOCK_NAME
 
 DIGEST_COLUMNS = {"source_digest", "record_sha256", "source_sha256", "repair_receipt_sha256"}
 

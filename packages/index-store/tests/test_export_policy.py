@@ -99,6 +99,21 @@ def test_a_class_leaves_alone(field_class: FieldClass, host: Path, tmp_path: Pat
         assert {f.name for f in TABLES[table]} == set(told["columns"]) | set(told["left_out"])
 
 
+def test_a_time_that_stays_still_decides_the_day(host: Path, tmp_path: Path) -> None:
+    """The partitions are those of an export with times: the day leaves, the time does not."""
+    policy = load_policy(policy_file(tmp_path, 'version = 1\nclasses = ["identity"]'))
+    export(host, str(tmp_path / "timed"), host="h")
+    export(host, str(tmp_path / "timeless"), policy=policy, host="h")
+
+    days = [
+        [(part["table"], part["date"], part["rows"]) for part in manifest_of(tmp_path / name, "h")["parts"]]
+        for name in ("timed", "timeless")
+    ]
+    assert days[0] == days[1]
+    assert {"2026-02-01", "2026-03-01"} <= {day for _, day, _ in days[0]}
+    assert "recorded_at" not in rows_of(tmp_path / "timeless", "incidents")[0]
+
+
 def test_a_field_in_no_list_cannot_leave(planted: StateRoot, tmp_path: Path) -> None:
     """A column that came with a newer index stops the export, which names it and writes nothing."""
     with closing(sqlite3.connect(planted.database)) as connection, connection:

@@ -4,23 +4,19 @@ The order makes a crash harmless. New parts are put under names of their own, th
 parts that it no longer names are removed. Whoever reads by the manifest sees the old dataset or the new one.
 """
 
-import fcntl
 import hashlib
 import json
-import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_workflow.index_store.errors import UnsafePath, WriterBusy
 from agent_workflow.index_store.export.errors import ForeignHost, InvalidDestination, UnlistedField
 from agent_workflow.index_store.export.fields import TABLES
 from agent_workflow.index_store.export.host import check_host, own_host_id
+from agent_workflow.index_store.export.lock import export_lock
 from agent_workflow.index_store.export.manifest import (
     Manifest,
     PartEntry,
@@ -43,12 +39,10 @@ from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy
 from agent_workflow.index_store.export.snapshot import IndexSnapshot, open_snapshot
 from agent_workflow.index_store.export.store import TEMPORARY_PREFIX, LocalStore, Store, open_store
 from agent_workflow.index_store.reports import Freshness, Json
-from agent_workflow.index_store.state_root import not_writable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LOCK_NAME = "export.lock"
 MAXIMUM_RETAIN_DAYS = 36_500
 
 
@@ -139,7 +133,7 @@ def export(
     with open_snapshot(state_root) as snapshot:
         _refuse_unlisted(snapshot, policy)
         _refuse_inside(store, snapshot.root.path)
-        with _export_lock(snapshot):
+        with export_lock(snapshot):
             owner = own_host_id(snapshot)
             before = read_manifest(store, chosen or owner)
             if before is not None and before.owner != _owner(owner):
@@ -291,30 +285,3 @@ def _refuse_inside(store: Store, state_root: Path) -> None:
 def _owner(host_id: str) -> str:
     """Return what tells two state roots apart in a manifest, without the id where another name was chosen."""
     return hashlib.sha256(f"agent-workflow export {host_id}".encode()).hexdigest()
-
-
-@contextmanager
-def _export_lock(snapshot: IndexSnapshot) -> Iterator[None]:
-    """Let one export of a state root run at a time; syncs go on beside it.
-
-    Raises:
-        WriterBusy: another one is running.
-        UnsafePath: something else stands in place of the lock.
-    """
-    path = snapshot.location.path / LOCK_NAME
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    try:
-        descriptor = os.open(LOCK_NAME, flags, 0o600, dir_fd=snapshot.location.directory)
-    except IsADirectoryError as error:
-        raise UnsafePath(f"{path} is a directory", path=str(path), hint=f"rmdir {path}") from error
-    except OSError as error:
-        raise not_writable(path, error) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise WriterBusy(
-            "another export of this state root is running", path=str(path), hint="wait for it to end, then call again"
-        ) from None
-    finally:
-        os.close(descriptor)

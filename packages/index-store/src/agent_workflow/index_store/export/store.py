@@ -96,7 +96,7 @@ class LocalStore:
         _sync_directory(target.parent)
 
     def remove(self, path: str) -> None:
-        """Remove a file and the directories that it leaves empty, up to the root."""
+        """Remove a file and the directories that it leaves empty, up to that of its host."""
         target = self.root / path
         target.unlink(missing_ok=True)
         for directory in target.parents:
@@ -106,6 +106,8 @@ class LocalStore:
                 directory.rmdir()
             except OSError:
                 return  # something else lies there
+            if directory.name.startswith("host="):
+                return  # above it other hosts may be about to make their own
 
     def find(self, *pattern: str) -> Iterator[str]:
         """Walk down by the pattern."""
