@@ -248,6 +248,25 @@ def test_no_count_is_lost_between_days_and_buckets(first: date, length: int, day
     assert len(made) <= 70 or length > 2000
 
 
+def test_clocks_that_were_far_off_do_not_stop_the_report(root: Path, cli: "CommandLine") -> None:
+    """Runs of the year 0, 1 and 9999 are counted and listed; the chart keeps to years that somebody looks at."""
+    begin = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    for number, year in enumerate(("0000-01-01", "0001-01-01", "9999-12-31")):
+        write_run(root, f"odd-{number}", begin, "failed", 1.0)
+        for name in ("status.json", "run-provenance.json"):
+            path = root / "runs" / f"odd-{number}" / name
+            path.write_text(path.read_text().replace("2026-03-01", year))
+    cli.run("index", "sync", "--state-root", str(root))
+
+    for since in ("0001-01-01", "7d"):
+        report = cli.run("report", "--since", since, "--html", "--state-root", str(root))
+        assert 0 == report.code, report.err
+        assert "odd-2" in report.out
+    facts = facts_of(cli, root, "--since", "0001-01-01")
+    assert len(facts["runs_over_time"]) < 300
+    assert 4 < facts["run_count"]
+
+
 def test_a_run_with_one_price_is_priced() -> None:
     """Rows of stages without a price do not make it unknown; a run without metrics is unknown."""
     rows: list[Row] = [

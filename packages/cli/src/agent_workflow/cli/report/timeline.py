@@ -10,6 +10,7 @@ Size = Literal["day", "week", "month"]
 
 _MOST_DAYS = 62
 _MOST_WEEKS_DAYS = 430
+_MOST_YEARS_DAYS = 7305
 
 
 def bucket_size(first: date, last: date) -> Size:
@@ -21,15 +22,26 @@ def bucket_size(first: date, last: date) -> Size:
 def span(days: Iterable[str], since: date, today: date) -> tuple[date, date]:
     """Return the first and the last day to show: from the question, or from the first day with anything if later.
 
+    A day that is months ahead or more than twenty years back comes from a clock that was wrong: it is on no chart.
+
     Args:
         days: ISO 8601 days with anything.
         since: of the question.
         today: the last day, unless a clock ran ahead.
     """
-    found = sorted(date.fromisoformat(day) for day in days)
+    found = sorted(day for text in days if (day := _parsed(text)) is not None)
     first = max(since, found[0]) if found and (found[0] - since).days > _MOST_DAYS else since
-    last = max([today, *found])
+    last = max([today, *(day for day in found if (day - today).days <= _MOST_DAYS)])
+    first = max(first, today - timedelta(days=_MOST_YEARS_DAYS))
     return min(first, last), last
+
+
+def _parsed(text: str) -> date | None:
+    """Read a day; a clock that was far off may have written one that no calendar of ours has."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def buckets(by_day: Mapping[str, Mapping[str, float]], first: date, last: date, size: Size) -> tuple[Bucket, ...]:
@@ -47,7 +59,8 @@ def buckets(by_day: Mapping[str, Mapping[str, float]], first: date, last: date, 
         sums[_label(day, size)] = {}
         day = _next(day, size)
     for text, counts in by_day.items():
-        label = _label(_begin(date.fromisoformat(text), size), size)
+        day_of_counts = _parsed(text)
+        label = "" if day_of_counts is None else _label(_begin(day_of_counts, size), size)
         if label in sums:
             for name, count in counts.items():
                 sums[label][name] = sums[label].get(name, 0) + count
