@@ -17,7 +17,7 @@ PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pi agents check format bench screenshots build alone clean
+.PHONY: help demo test engines pi agents phoenix check format bench screenshots build alone clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -29,6 +29,9 @@ demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
 	@$(RUN) pytest -n auto $(ARGS)
 
+engines: $(UV) ## Spark (needs Java) and chDB from PyPI, and the tests that let them read an exported dataset
+	@$(RUN) --group engines pytest -m engines tests/fleet $(ARGS)
+
 pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
 	@$(UV) sync --frozen --quiet
 	@UV=$(UV) tests/tracer/install-pi
@@ -36,6 +39,9 @@ pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real 
 agents: $(UV) ## the real Claude Code, Codex, gemini-cli and opencode as well, for the same tests
 	@$(UV) sync --frozen --quiet
 	@UV=$(UV) tests/tracer/install-agents
+
+phoenix: $(UV) ## Phoenix, a collector, from PyPI into .tools, for the test that sends it traces
+	@UV=$(UV) tests/integrations/install-phoenix
 
 check: $(UV) ## lint, format, types, import contract, lock file
 	@$(UV) lock --check

@@ -46,10 +46,16 @@ class _Mount(NamedTuple):
 
 _MOUNTS = {
     "index": _Mount("agent_workflow.cli._index", "index_app"),
+    "fleet": _Mount("agent_workflow.cli._fleet", "fleet_app"),
     "trace": _Mount("agent_workflow.cli._trace", "trace_app"),
     "supervisor": _Mount("agent_workflow.cli._supervisor", "supervisor_app"),
     "run": _Mount("agent_workflow.cli._run_command", "record_command", takes_a_command=True),
     "usage": _Mount("agent_workflow.cli._usage", "usage_command"),
+    "export": _Mount("agent_workflow.cli._export_otlp", "export_app"),
+    "mcp": _Mount("agent_workflow.cli._mcp", "mcp_command"),
+    "archive": _Mount("agent_workflow.cli._archive", "archive_command"),
+    "prune": _Mount("agent_workflow.cli._prune", "prune_command"),
+    "report": _Mount("agent_workflow.cli._report", "report_command"),
     "ui": _Mount("agent_workflow.cli._ui", "ui_command"),
     "init": _Mount("agent_workflow.cli._init", "init_command"),
     "demo": _Mount("agent_workflow.cli._demo", "demo"),

@@ -8,6 +8,7 @@ import typer
 
 from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call, StateRoot
+from agent_workflow.cli._export import export_command
 from agent_workflow.cli._failure import EXIT_NOT_GOOD
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
@@ -176,3 +177,6 @@ def query(
         from agent_workflow.cli._query_words import query_lines
 
         say(*query_lines(report, filters, limit, call.named_root, wide=wide))
+
+
+index_app.command("export")(export_command)

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         validator_of,
     )
     from agent_workflow.evidence_schemas._repair import EvidenceRepair, EvidenceRepairReceipt
+    from agent_workflow.evidence_schemas._retention import PrunedFile, PruneReceipt
     from agent_workflow.evidence_schemas._retired import CommandCollectionSet, RetiredExecutionMetrics
     from agent_workflow.evidence_schemas._status import AgentContext, Command, Preflight, ProcessResult, SessionStatus
     from agent_workflow.evidence_schemas._traced import TracedLaunchContract
@@ -117,6 +118,8 @@ __all__ = [
     "ProcessResult",
     "ProcessSample",
     "ProviderEvidence",
+    "PruneReceipt",
+    "PrunedFile",
     "QuarantinedRun",
     "ReceiptArtifact",
     "Record",
@@ -206,6 +209,7 @@ _NAMES_OF_MODULE = {
     ),
     "_registry": ("Contract", "ContractStatus", "contracts", "find_contract", "validator_of"),
     "_repair": ("EvidenceRepair", "EvidenceRepairReceipt"),
+    "_retention": ("PrunedFile", "PruneReceipt"),
     "_retired": ("CommandCollectionSet", "RetiredExecutionMetrics"),
     "_status": ("AgentContext", "Command", "Preflight", "ProcessResult", "SessionStatus"),
     "_traced": ("TracedLaunchContract",),

@@ -130,6 +130,8 @@ _CONTRACTS: tuple[Contract, ...] = (
     _declared("lifecycle-archive/v1", "_receipts:LifecycleArchive", "archive-plan.json"),
     _declared("evidence-repair/v1", "_repair:EvidenceRepair", "evidence-repair.json"),
     _declared("evidence-repair-receipt/v1", "_repair:EvidenceRepairReceipt", "repair-receipt.json"),
+    # What retention deleted; beside the runs, in `prune-receipts/`.
+    _declared("prune-receipt/v1", "_retention:PruneReceipt"),
     # Workflows.
     _declared("workflow-snapshot/v1", "_workflow:WorkflowSnapshot", "workflow-snapshot.json"),
     _declared("workflow-status/v1", "_workflow:WorkflowStatus", "workflow-status.json"),

@@ -67,6 +67,10 @@ class InvalidQuestion(IndexStoreError):
     """The kind, a filter or a limit of a query is not one of the closed list."""
 
 
+class DamagedReceipt(IndexStoreError):
+    """The receipt of an interrupted prune cannot be read, so nobody can say what it announced."""
+
+
 class EvidenceError(Exception):
     """One run's evidence is at fault.
 

@@ -90,7 +90,7 @@ def query(state_root: Path, kind: str, filters: Filters | None = None, *, limit:
         MissingDatabase: there is no index yet.
         IndexStoreError: the database or the state root is at fault.
     """
-    _parameters(kind, filters or Filters(), limit)  # a wrong question is refused whether or not there is an index
+    checked_parameters(kind, filters or Filters(), limit)  # refused whether or not there is an index
     with open_index(state_root) as index:
         found = index.select(kind, filters, limit)
         return QueryReport(index.database, kind, index.freshness(), found.columns, found.rows)
@@ -119,7 +119,7 @@ class IndexReader:
         Raises:
             InvalidQuestion: the kind, a filter or the limit is not one of the closed list.
         """
-        parameters = _parameters(kind, filters or Filters(), limit)
+        parameters = checked_parameters(kind, filters or Filters(), limit)
         return self._select(statement(kind), parameters)
 
     def sources(self, session_id: str) -> Selection:
@@ -241,7 +241,12 @@ def _no_state_root(state_root: Path) -> MissingDatabase:
     )
 
 
-def _parameters(kind: str, filters: Filters, limit: int) -> dict[str, Value]:
+def checked_parameters(kind: str, filters: Filters, limit: int) -> dict[str, Value]:
+    """Return the parameters of a question: every filter of the kind, None where it is not given; times in seconds.
+
+    Raises:
+        InvalidQuestion: the kind, a filter or the limit is not one of the closed list.
+    """
     if kind not in KINDS:
         raise InvalidQuestion(f"there is no kind {kind!r}", hint=f"one of: {', '.join(KINDS)}")
     given = {name: value for name in FILTERS if (value := getattr(filters, name)) is not None}

@@ -133,7 +133,46 @@ def _reviewed(
     if not names:
         yield f"{_RECEIPTS}: there is no lifecycle receipt"
         return
-    last: LifecycleReceipt | None = None
+    receipts: list[LifecycleReceipt] = []
+    yield from _chain_faults(names, session_id, directory, receipt_sha256, reader, receipts)
+    if len(receipts) == len(names):
+        last = receipts[-1]
+        evidence["last_lifecycle_action"] = last.action
+        evidence["last_lifecycle_receipt"] = f"{_RECEIPTS}/{names[-1]}"
+        if last.action != "reviewed":
+            yield f"{_RECEIPTS}/{names[-1]}: the last lifecycle receipt says {last.action}, not reviewed"
+
+
+def lifecycle_receipts(
+    session_id: str, directory: int, receipt_sha256: str | None, reader: RecordReader
+) -> tuple[LifecycleReceipt, ...]:
+    """Read what was decided about a run, in order; nothing where nobody has reviewed it.
+
+    Args:
+        session_id: the run.
+        directory: descriptor of its directory.
+        receipt_sha256: digest of its final receipt.
+        reader: of records.
+
+    Raises:
+        EvidenceError: the receipts are no unbroken chain about that seal; the reason names the first fault.
+    """
+    receipts: list[LifecycleReceipt] = []
+    names = _receipt_names(directory)
+    for fault in _chain_faults(names, session_id, directory, receipt_sha256, reader, receipts):
+        raise InvalidReceipt(fault, _RECEIPTS)
+    return tuple(receipts)
+
+
+def _chain_faults(
+    names: list[str],
+    session_id: str,
+    directory: int,
+    receipt_sha256: str | None,
+    reader: RecordReader,
+    receipts: list[LifecycleReceipt],
+) -> Iterator[str]:
+    """Read receipts into a list and yield what is wrong with them; behind a break in their chain none is read."""
     for number, name in enumerate(names, 1):
         path = f"{_RECEIPTS}/{name}"
         match = _RECEIPT_NAME.fullmatch(name)
@@ -151,12 +190,7 @@ def _reviewed(
         if stat.S_IMODE(content.status.st_mode) & 0o222:
             yield f"{path}: is writable; a receipt is read-only"
         yield from _receipt_faults(path, receipt, match.group(2), session_id, receipt_sha256)
-        last = receipt
-    if last is not None:
-        evidence["last_lifecycle_action"] = last.action
-        evidence["last_lifecycle_receipt"] = f"{_RECEIPTS}/{names[-1]}"
-        if last.action != "reviewed":
-            yield f"{_RECEIPTS}/{names[-1]}: the last lifecycle receipt says {last.action}, not reviewed"
+        receipts.append(receipt)
 
 
 def _receipt_faults(

@@ -27,6 +27,7 @@ from agent_workflow.tracer._raw_files import (
     segments,
 )
 from agent_workflow.tracer._reconciliation import reconcile
+from agent_workflow.tracer._redaction import Redactor, secrets_of
 from agent_workflow.tracer._resumed import resumed
 from agent_workflow.tracer._session_list import (
     SORTS,
@@ -74,6 +75,7 @@ __all__ = [
     "NoSuchRecord",
     "Prompts",
     "RecordedProcess",
+    "Redactor",
     "Row",
     "SessionFile",
     "SessionFilter",
@@ -109,6 +111,7 @@ __all__ = [
     "reconcile",
     "resumed",
     "running_rows",
+    "secrets_of",
     "segments",
     "sends",
     "session_row",

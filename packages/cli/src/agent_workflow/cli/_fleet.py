@@ -1,0 +1,96 @@
+"""``agent-workflow fleet``: the questions of the index, put to the dataset of many hosts."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_workflow import index_store
+from agent_workflow.cli._call import AsJson, Call
+from agent_workflow.cli._cells import ID, minute
+from agent_workflow.cli._extras import require_extra
+from agent_workflow.cli._output import Palette, say, show_document, terminal_width
+from agent_workflow.cli._table import Column, state_colour, table, wide_table
+from agent_workflow.cli._terminal_text import ellipsis, printable, shorten
+
+if TYPE_CHECKING:
+    from agent_workflow.index_store.fleet import FleetReport
+
+fleet_app = typer.Typer(
+    help="Ask what the agents of many hosts did, from what each has exported.", rich_markup_mode=None
+)
+
+
+@fleet_app.callback()
+def fleet(context: typer.Context, as_json: AsJson = False) -> None:
+    """Ask what the agents of many hosts did, from what each has exported."""
+    Call.of(context, as_json, None)
+
+
+@fleet_app.command()
+def query(
+    context: typer.Context,
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="As of index query: runs, incidents, permissions, performance, …")
+    ],
+    dataset: Annotated[
+        str, typer.Option("--dataset", metavar="PLACE", help="Directory of the dataset, or a URL that fsspec knows.")
+    ],
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this run.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only this state, for example failed or open.")] = None,
+    category: Annotated[str | None, typer.Option("--category", help="Only this category.")] = None,
+    executor: Annotated[str | None, typer.Option("--executor", help="Only this agent program.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Only this model.")] = None,
+    pack: Annotated[str | None, typer.Option("--pack", metavar="ID", help="Only this prompt pack.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="From then on: a date, a time, or an age such as 24h.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Up to then: a date, a time, or an age such as 7d.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most so many rows, 1 to 10000.")] = 100,
+    wide: Annotated[bool, typer.Option("--wide", help="Show every column, and all of every value.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Answer one question over every host, newest first, under a line for each host's freshness."""
+    require_extra("fleet", ("duckdb", "fsspec"), "the fleet's engine")
+    from agent_workflow.index_store.fleet import query_fleet
+
+    call = Call.of(context, as_json, None)
+    filters = index_store.Filters(session, state, category, executor, model, pack, since, until)
+    report = query_fleet(dataset, kind, filters, limit=limit)
+    if call.as_json:
+        show_document(report.to_document())
+    else:
+        say(*_lines(report, limit, wide=wide))
+
+
+def _lines(report: "FleetReport", limit: int, *, wide: bool) -> list[str]:
+    from agent_workflow.cli._query_columns import COLUMNS
+
+    palette, width = Palette(), terminal_width()
+    lines = [*_standings(report, palette, width)]
+    if len(report.rows) == limit:
+        lines.append(f"first {limit} rows")
+    if not report.rows:
+        lines.append(f"no {report.kind} like that on any host")
+    elif wide:
+        lines.extend(wide_table(report.rows, report.columns, palette))
+    else:
+        columns = (Column("host", "host", ID, 1), *COLUMNS[report.kind])
+        lines.extend(table(report.rows, columns, width, palette, ellipsis()))
+    return lines
+
+
+def _standings(report: "FleetReport", palette: Palette, width: int) -> list[str]:
+    """Say how each host stands; a column is left out by the policies of those hosts that do not export it."""
+    lines = []
+    for host in report.hosts:
+        counts = ((host.current_runs, "current"), (host.stale_runs, "stale"), (host.error_runs, "in error"))
+        told = ", ".join(f"{count} {word}" for count, word in counts if count or word == "current")
+        exported = f"; exported {minute(host.exported_at)}" if host.exported_at else ""
+        rest = shorten(f": {told}{exported}; {printable(host.host)}", width - len(host.freshness), ellipsis())
+        lines.append(palette.paint(host.freshness, state_colour(host.freshness)) + rest)
+    left_out = sorted({name for host in report.hosts for name in host.left_out})
+    if left_out:
+        lines.append(shorten(f"left out by policy: {', '.join(left_out)}", width, ellipsis()))
+    return lines

@@ -1,0 +1,143 @@
+"""``agent-workflow prune``: delete old runs and trace sessions, by a plan that is shown first."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_workflow.cli._call import AsJson, Call, StateRoot
+from agent_workflow.cli._failure import EXIT_INTERRUPTED, EXIT_NOT_GOOD, CommandFailed, Failure
+from agent_workflow.cli._output import say, show_document
+from agent_workflow.cli._progress import RunProgress
+
+if TYPE_CHECKING:
+    from agent_workflow.cli._prune_plan import PrunePlan
+    from agent_workflow.index_store.retention import PruneCriteria, PruneOutcome
+
+
+def prune_command(
+    context: typer.Context,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="AGE", help="What ended at least so long ago, such as 90d.")
+    ] = None,
+    keep_bytes: Annotated[
+        str | None,
+        typer.Option("--keep-bytes", metavar="SIZE", help="The oldest, until what is left fits, such as 20G."),
+    ] = None,
+    require_review: Annotated[bool, typer.Option("--require-review", help="Never what nobody has reviewed.")] = False,
+    traces: Annotated[
+        bool, typer.Option("--traces", help="Sessions of trace databases too: rows and directories.")
+    ] = False,
+    db: Annotated[
+        list[Path] | None,
+        typer.Option("--db", help="Trace database for --traces; may be repeated. The repository's by default."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan; so it is by default.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete what the plan lists now.")] = False,
+    plan: Annotated[
+        str | None,
+        typer.Option("--plan", metavar="DIGEST", help="Delete what this plan lists, if it is still the same."),
+    ] = None,
+    as_json: AsJson = False,
+    state_root: StateRoot = None,
+) -> None:
+    """Show what would be deleted, and with --yes or --plan delete it and keep a receipt."""
+    call = Call.of(context, as_json, state_root)
+    from agent_workflow.index_store.retention import PruneCriteria, parse_age, parse_size
+
+    criteria = PruneCriteria(
+        older_than_seconds=None if older_than is None else parse_age(older_than, "older-than"),
+        keep_bytes=None if keep_bytes is None else parse_size(keep_bytes, "keep-bytes"),
+        require_review=require_review,
+    )
+    if dry_run and (yes or plan is not None):
+        raise _wrong_call("--dry-run shows the plan, --yes and --plan carry it out", "leave one of them out")
+    if db and not traces:
+        raise _wrong_call("--db names a trace, and --traces was not given", "add --traces")
+    databases = _databases(db) if traces else ()
+    if yes or plan is not None:
+        _delete(call, criteria, databases, plan)
+    else:
+        _show(call, criteria, databases)
+
+
+def _wrong_call(message: str, hint: str) -> CommandFailed:
+    return CommandFailed(Failure("usage_error", message, hint=hint, exit_code=2))
+
+
+def _databases(named: list[Path] | None) -> tuple[tuple[Path, Path], ...]:
+    from agent_workflow.tracer import TracerError, locate_data_dir, locate_database
+
+    try:
+        found = [path.absolute() for path in named or [locate_database()]]
+        return tuple((path, locate_data_dir(path)) for path in dict.fromkeys(found))
+    except TracerError as error:
+        raise _trace_failure(error) from error
+
+
+def _trace_failure(error: Exception) -> CommandFailed:
+    path = getattr(error, "path", None)
+    hint = getattr(error, "hint", "") or None
+    code = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(error).__name__).lstrip("_")
+    return CommandFailed(Failure(code, str(error), None if path is None else str(path), hint))
+
+
+def _show(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Path], ...]) -> None:
+    from agent_workflow.cli._retention_words import plan_lines
+    from agent_workflow.index_store.retention import unfinished_receipts
+
+    waiting = unfinished_receipts(call.state_root)
+    plan = _plan(call, criteria, databases)
+    if call.as_json:
+        show_document(plan.to_document() | {"unfinished_receipts": list(waiting)})
+    else:
+        say(*plan_lines(plan, waiting))
+
+
+def _plan(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Path], ...]) -> "PrunePlan":
+    from agent_workflow.cli._prune_plan import make_plan
+    from agent_workflow.tracer import TracerError
+
+    try:
+        with RunProgress("looked at") as progress:
+            return make_plan(call.state_root, criteria, databases, progress)
+    except TracerError as error:
+        raise _trace_failure(error) from error
+
+
+def _delete(
+    call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Path], ...], wanted: str | None
+) -> None:
+    from agent_workflow.cli._prune_plan import carry_out, check_digest, recover_trace
+    from agent_workflow.index_store.retention import prune_session
+
+    try:
+        with prune_session(call.state_root, recover_trace=recover_trace) as session:
+            plan = _plan(call, criteria, databases)
+            if wanted is not None:
+                check_digest(plan, wanted)
+            outcomes = carry_out(session, plan) if plan.totals["subjects"] else []
+            receipt = session.receipt.path if outcomes else None
+    except KeyboardInterrupt:
+        message = "interrupted; what was announced is in the receipt, and the next prune that deletes finishes it"
+        raise CommandFailed(Failure("interrupted", message, exit_code=EXIT_INTERRUPTED)) from None
+    _report(call, plan, (*session.recovered, *outcomes), receipt)
+    if any(outcome.outcome == "left" for outcome in (*session.recovered, *outcomes)):
+        raise typer.Exit(EXIT_NOT_GOOD)
+
+
+def _report(call: Call, plan: "PrunePlan", outcomes: tuple["PruneOutcome", ...], receipt: str | None) -> None:
+    if call.as_json:
+        show_document(
+            {
+                "schema": "agent-workflow/prune-report/v1",
+                "state_root": plan.runs.state_root,
+                "plan_sha256": plan.digest,
+                "receipt": receipt,
+                "outcomes": [outcome.to_record() for outcome in outcomes],
+            }
+        )
+        return
+    from agent_workflow.cli._retention_words import outcome_lines
+
+    say(*outcome_lines(outcomes, receipt))

@@ -1,0 +1,287 @@
+"""``export``: the index as a dataset of immutable files, put beside those of other hosts.
+
+The order makes a crash harmless. New parts are put under names of their own, then the manifest is replaced, then the
+parts that it no longer names are removed. Whoever reads by the manifest sees the old dataset or the new one.
+"""
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_workflow.index_store.export.errors import ForeignHost, InvalidDestination, UnlistedField
+from agent_workflow.index_store.export.fields import TABLES
+from agent_workflow.index_store.export.host import check_host, own_host_id
+from agent_workflow.index_store.export.lock import export_lock
+from agent_workflow.index_store.export.manifest import (
+    Manifest,
+    PartEntry,
+    describe_index,
+    describe_policy,
+    describe_table,
+    export_note_path,
+    manifest_path,
+    read_manifest,
+)
+from agent_workflow.index_store.export.partitions import (
+    SCHEMA,
+    TableExport,
+    is_retired,
+    part_path,
+    parts_of,
+    read_table,
+)
+from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy
+from agent_workflow.index_store.export.snapshot import IndexSnapshot, open_snapshot
+from agent_workflow.index_store.export.store import TEMPORARY_PREFIX, LocalStore, Store, open_store
+from agent_workflow.index_store.reports import Freshness, Json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAXIMUM_RETAIN_DAYS = 36_500
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What an export did (``export-report/v1``).
+
+    Attributes:
+        dataset: where it lies.
+        host: id of this host in it.
+        policy_sha256: digest of the policy.
+        freshness: of the index, at the time of the export.
+        tables: every table with its rows and what was left out.
+        written: parts that were put.
+        unchanged: parts that were there already.
+        removed: parts that the dataset had before and has no more, and leftovers of a crash.
+        retired: partitions that the retention rule removed this time.
+        kept_since: first day that the rule keeps; None without a rule.
+    """
+
+    dataset: str
+    host: str
+    policy_sha256: str
+    freshness: Freshness
+    tables: tuple[TableExport, ...]
+    written: int
+    unchanged: int
+    removed: int
+    retired: int
+    kept_since: date | None
+
+    def to_document(self) -> dict[str, Json]:
+        """Return the JSON document."""
+        return {
+            "schema": "agent-workflow/export-report/v1",
+            "dataset": self.dataset,
+            "host": self.host,
+            "policy_sha256": self.policy_sha256,
+            "freshness": self.freshness.word,
+            "current_run_count": self.freshness.current_runs,
+            "stale_run_count": self.freshness.stale_runs,
+            "error_count": self.freshness.error_runs,
+            "parts_written": self.written,
+            "parts_unchanged": self.unchanged,
+            "parts_removed": self.removed,
+            "partitions_retired": self.retired,
+            "kept_since": None if self.kept_since is None else self.kept_since.isoformat(),
+            "tables": [
+                {
+                    "table": table.name,
+                    "rows": table.rows,
+                    "left_out": list(table.left_out),
+                    "unrepresentable": dict(table.unrepresentable),
+                }
+                for table in self.tables
+            ],
+        }
+
+
+def export(
+    state_root: Path,
+    destination: str,
+    *,
+    policy: Policy = DEFAULT_POLICY,
+    host: str | None = None,
+    retain_days: int | None = None,
+    now: datetime | None = None,
+) -> ExportReport:
+    """Bring this host's part of a dataset in line with the index.
+
+    Args:
+        state_root: the root whose index is exported; nothing of its evidence is touched.
+        destination: a directory, or a URL that fsspec knows.
+        policy: which fields leave.
+        host: id of this host in the dataset, instead of its own.
+        retain_days: partitions of days further back are removed and do not come back; None keeps what is kept.
+        now: the present, which ``retain_days`` counts back from.
+
+    Raises:
+        UnlistedField: the index has a column that is in no list.
+        InvalidDestination, ForeignHost: the place, the host or the number of days is wrong.
+        IndexStoreError: the index cannot be read.
+    """
+    chosen = None if host is None else check_host(host)
+    if retain_days is not None and not 1 <= retain_days <= MAXIMUM_RETAIN_DAYS:
+        raise InvalidDestination(f"{retain_days} days cannot be kept", hint=f"--retain-days 1 to {MAXIMUM_RETAIN_DAYS}")
+    store = open_store(destination)
+    with open_snapshot(state_root) as snapshot:
+        _refuse_unlisted(snapshot, policy)
+        _refuse_inside(store, snapshot.root.path)
+        with export_lock(snapshot):
+            owner = own_host_id(snapshot)
+            before = read_manifest(store, chosen or owner)
+            if before is not None and before.owner != _owner(owner):
+                raise ForeignHost(
+                    f"{store.url} has a host {before.host} that another state root exports",
+                    path=store.url,
+                    hint="choose another name with --host",
+                )
+            since = _kept_since(before, retain_days, now or datetime.now(UTC))
+            return _Export(store, snapshot, policy, chosen or owner, _owner(owner), before, since).run()
+
+
+@dataclass
+class _Export:
+    """One export, its inputs settled."""
+
+    store: Store
+    snapshot: IndexSnapshot
+    policy: Policy
+    host: str
+    owner: str
+    before: Manifest | None
+    since: date | None
+    written: int = 0
+    unchanged: int = 0
+
+    def run(self) -> ExportReport:
+        """Put the parts, then the manifest, then remove what it no longer names."""
+        known = set() if self.before is None else {part.path(self.host) for part in self.before.parts}
+        tables = [self._described(name) for name in TABLES]
+        with ThreadPoolExecutor(max_workers=1) as writer:  # the next table is read while one is compressed and put
+            put = [
+                writer.submit(self._put_parts, read_table(self.snapshot, self.policy, table), table.name, known)
+                for table in tables
+            ]
+            freshness = self.snapshot.freshness()
+            parts = [part for one_table in put for part in one_table.result()]
+        retired = self._retired()
+        manifest = Manifest(
+            host=self.host,
+            owner=self.owner,
+            tool_version=version("agent-workflow-index-store"),
+            index=describe_index(self.snapshot.metadata(), freshness),
+            policy=describe_policy(self.policy),
+            tables={table.name: describe_table(table) for table in tables},
+            parts=tuple(parts),
+            kept_since=self.since,
+            removed=(*(self.before.removed if self.before else ()), *retired),
+        )
+        self._replace_manifest(manifest)
+        removed = self._remove_others(manifest)
+        self._note(manifest)
+        return ExportReport(
+            self.store.url,
+            self.host,
+            self.policy.digest,
+            freshness,
+            tuple(tables),
+            self.written,
+            self.unchanged,
+            removed,
+            len(retired),
+            self.since,
+        )
+
+    def _described(self, name: str) -> TableExport:
+        columns = tuple(column.name for column in self.policy.fields(name))
+        return TableExport(name, columns, self.policy.left_out(name))
+
+    def _put_parts(self, table: "pa.Table", name: str, known: set[str]) -> list[PartEntry]:
+        """Put what is not there yet; in the writer's thread, which alone counts."""
+        entries = []
+        for part in parts_of(table, name, self.since or date.min):
+            sha256 = part.sha256
+            path = part_path(name, self.host, part.day, sha256)
+            if path in known and self.store.exists(path):
+                self.unchanged += 1
+            else:
+                self.store.put(path, part.content)
+                self.written += 1
+            entries.append(PartEntry(name, part.day, part.rows, len(part.content), sha256))
+        return entries
+
+    def _retired(self) -> list[dict[str, object]]:
+        """Return the partitions of the last manifest that the rule removes."""
+        if self.before is None or self.since is None:
+            return []
+        return [
+            {"table": part.table, "date": part.day.isoformat(), "rows": part.rows, "sha256": part.sha256}
+            for part in self.before.parts
+            if is_retired(part.day, self.since)
+        ]
+
+    def _replace_manifest(self, manifest: Manifest) -> None:
+        content = manifest.to_bytes()
+        if self.store.read(manifest_path(self.host)) != content:
+            self.store.put(manifest_path(self.host), content)
+
+    def _remove_others(self, manifest: Manifest) -> int:
+        """Remove this host's files that the manifest does not name: of the last export, or of one that crashed."""
+        named = {part.path(self.host) for part in manifest.parts}
+        ours = f"host={self.host}"
+        found = [
+            *self.store.find("table=*", f"schema={SCHEMA}", ours, "date=*", "*"),
+            *self.store.find("manifests", ours, f"{TEMPORARY_PREFIX}*"),
+        ]
+        leftovers = [path for path in found if path not in named]
+        for path in leftovers:
+            self.store.remove(path)
+        return len(leftovers)
+
+    def _note(self, manifest: Manifest) -> None:
+        """Write down when this export ended; it is no part of the dataset's content."""
+        note = {
+            "schema": "agent-workflow/export-note/v1",
+            "host": self.host,
+            "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "manifest_sha256": hashlib.sha256(manifest.to_bytes()).hexdigest(),
+        }
+        self.store.put(export_note_path(self.host), (json.dumps(note) + "\n").encode())
+
+
+def _kept_since(before: Manifest | None, retain_days: int | None, now: datetime) -> date | None:
+    """Return the first day to keep. It never moves back: what was removed by a rule does not come back unasked."""
+    earlier = None if before is None else before.kept_since
+    if retain_days is None:
+        return earlier
+    since = (now - timedelta(days=retain_days)).date()
+    return since if earlier is None else max(since, earlier)
+
+
+def _refuse_unlisted(snapshot: IndexSnapshot, policy: Policy) -> None:
+    if unlisted := policy.unlisted(snapshot.columns()):
+        raise UnlistedField(
+            f"the index has {', '.join(unlisted)}, which is in no list of fields, so nothing was exported",
+            path=str(snapshot.location.database),
+            hint=f'update agent-workflow, or leave it out with without = ["{unlisted[0]}"] in a policy file',
+        )
+
+
+def _refuse_inside(store: Store, state_root: Path) -> None:
+    """Keep the dataset out of the state root, where every directory is evidence or the index."""
+    if isinstance(store, LocalStore) and store.root.resolve().is_relative_to(state_root.resolve()):
+        raise InvalidDestination(
+            f"{store.url} lies in the state root", path=store.url, hint="name a directory outside of it"
+        )
+
+
+def _owner(host_id: str) -> str:
+    """Return what tells two state roots apart in a manifest, without the id where another name was chosen."""
+    return hashlib.sha256(f"agent-workflow export {host_id}".encode()).hexdigest()

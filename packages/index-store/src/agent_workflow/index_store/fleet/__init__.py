@@ -1,0 +1,10 @@
+"""The curated questions of the index, put to a dataset of many hosts with DuckDB.
+
+Needs the extra ``fleet`` (duckdb, pyarrow, fsspec), which is imported when a question is put.
+"""
+
+from agent_workflow.index_store.fleet.answering import query_fleet
+from agent_workflow.index_store.fleet.hosts import HostStanding
+from agent_workflow.index_store.fleet.report import FleetReport
+
+__all__ = ["FleetReport", "HostStanding", "query_fleet"]
