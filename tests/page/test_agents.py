@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from page_agents import CLAUDE, CODEX, session_named, write_all
+from page_axe import findings
 from page_server import Looker, Server
 from playwright.sync_api import Page, expect
 
@@ -125,6 +126,23 @@ def test_a_command_that_nobody_knows(look: Looker, agents: str, db: Path) -> Non
     expect(phase).to_contain_text("the cost is unknown, not zero")
     expect(phase.get_by_role("heading", name="Prompts")).to_have_count(0)
     expect(phase).not_to_contain_text("did not record how the agent was set up")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_axe_finds_nothing_serious(look: Looker, agents: str, db: Path, dark: bool, width: int) -> None:
+    """The screens that only these sessions fill, in both themes, narrow and wide."""
+    recorded = session_named(db, "recorded")
+    page = look.open(agents, dark=dark, width=width, still=True)
+    for address, sign in (
+        ("", "tests green"),
+        (f"#/s/{CLAUDE}", "sub-agent"),
+        (f"#/s/{recorded}/phase/{recorded}_01_run", "denied"),
+    ):
+        page.goto(agents + address)
+        expect(page.get_by_text(sign).first).to_be_attached()
+
+        assert [] == findings(page), address
 
 
 def ask(page: Page, module: str, body: str, value: Any = None) -> Any:
