@@ -1,5 +1,6 @@
 """Sessions of any coding agent in a real browser: what money it is, what sub-agents did, what was denied or retried."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -81,6 +82,39 @@ def test_subagents_are_nested_and_add_up_once(look: Looker, agents: str, db: Pat
     expect(page.locator(".lane-cost .num")).to_have_text(f"≈${whole:.4f}")
     expect(page.locator(".track").nth(1).locator("path.bad")).not_to_have_attribute("d", "")
     expect(page.locator("table.phases tfoot")).to_contain_text(f"≈${whole:.6f} estimated")
+
+
+def test_money_of_two_kinds_stays_two_numbers(look: Looker, agents: str, db: Path) -> None:
+    """The row of a session cannot say how much was billed of it; its calls do, and nothing is the sum of both."""
+    at = "2026-03-02T00:00:00.000+00:00"
+    line = {"model": "m", "calls": 1, "input_tokens": 50}
+    spend = [{**line, "basis": "billed", "amount": 0.5}, {**line, "basis": "estimated", "amount": 0.25}]
+    payload = {"cost": None, "usage": {"total_tokens": 100}, "spend": spend, "price_catalogue": "list 7"}
+    with closing(sqlite3.connect(db, isolation_level=None)) as connection:
+        connection.execute(
+            "INSERT INTO sessions (adw_id, request, status, started_at, ended_at, total_tokens, estimated_cost,"
+            " price_catalogue) VALUES ('two', 'Two kinds', 'success', ?, ?, 100, 0.25, 'list 7')",
+            (at, at),
+        )
+        connection.execute(
+            "INSERT INTO phases (phase_id, adw_id, seq, name, kind, owner, status, started_at, ended_at)"
+            " VALUES ('two_1', 'two', 1, 'work', 'agent', 'pi', 'success', ?, ?)",
+            (at, at),
+        )
+        connection.execute(
+            "INSERT INTO events (event_id, adw_id, phase_id, type, name, payload_json, tokens, started_at)"
+            " VALUES ('two_e', 'two', 'two_1', 'agent_end', 'pi', ?, 100, ?)",
+            (json.dumps(payload), at),
+        )
+    page = look.open(agents)
+    expect(cost_of(page, "Two kinds").locator(".money-part")).to_have_text(["part billed", "≈$0.2500 estimated"])
+
+    page.goto(f"{agents}#/s/two")
+
+    expect(page.locator(".summary .money-part")).to_have_text(["$0.5000", "≈$0.2500 estimated"])
+    expect(page.locator("table.phases tfoot .money-part")).to_have_text(["$0.500000", "≈$0.250000 estimated"])
+    expect(page.locator(".summary .money-part").last).to_have_attribute("title", re.compile("list 7"))
+    expect(page.locator(".lane-cost .money-part")).to_have_text(["$0.5000", "≈$0.2500 est."])
 
 
 def test_a_subagent_of_a_recorded_stream(look: Looker, agents: str, db: Path) -> None:

@@ -97,7 +97,7 @@ def claude_stream() -> bytes:
     """Write what Claude Code prints: a retry, a sub-agent with a call of its own, a call that was denied."""
 
     def block(message: str, content: dict[str, Any], parent: str | None = None) -> dict[str, Any]:
-        body = {"id": message, "model": "claude-sonnet-4-5", "content": [content], "stop_reason": None}
+        body: dict[str, Any] = {"id": message, "model": "claude-sonnet-4-5", "content": [content], "stop_reason": None}
         body["usage"] = {"input_tokens": 10, "output_tokens": 1}
         head = {"type": "assistant", "session_id": FIRST, "uuid": f"{message} {content.get('id')}"}
         return {**head, "message": body, "parent_tool_use_id": parent}
@@ -106,7 +106,7 @@ def claude_stream() -> bytes:
         content = [{"type": "tool_result", "tool_use_id": call, "content": "out", "is_error": fails}]
         return {"type": "user", "session_id": FIRST, "message": {"content": content}, "parent_tool_use_id": parent}
 
-    models = {"claude-sonnet-4-5": {"inputTokens": 300, "outputTokens": 100, "costUSD": 0.25}}
+    models: dict[str, Any] = {"claude-sonnet-4-5": {"inputTokens": 300, "outputTokens": 100, "costUSD": 0.25}}
     denials = [{"tool_name": "Bash", "tool_use_id": "rm", "tool_input": {"command": "rm -r build"}}]
     return lines(
         {"type": "system", "subtype": "init", "session_id": FIRST, "model": "claude-sonnet-4-5"},

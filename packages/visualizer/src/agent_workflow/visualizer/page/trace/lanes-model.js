@@ -105,9 +105,11 @@ function laneKey(event, nested, byKey) {
 }
 
 function turnOf(turn, axis, extent) {
-  const end = turn.end ?? extent.to;
+  // A call is recorded when it returns: what it began is at work until then.
+  const open = extent.moving && (turn.end == null || turn.event == null);
+  const end = open ? extent.to : turn.end ?? extent.to;
   const x = axis.at(turn.start);
-  return { ...turn, end, open: turn.end == null && extent.moving, x, width: Math.max(6, axis.at(end) - x) };
+  return { ...turn, end, open, x, width: Math.max(6, axis.at(end) - x) };
 }
 
 function blockOf({ phase, start, end }, axis) {

@@ -72,7 +72,7 @@ function LaneLabel({ lane, spend, spent, nested, onFold }) {
   const color = /^#[0-9a-f]{3,8}$/i.test(agent?.color ?? "") ? agent.color : null;
   return html`<div class=${`lane-label ${shapeOf(lane)}`} style=${lane.depth ? { paddingLeft: `${0.5 + Math.min(lane.depth, 3) * 0.75}rem` } : {}}>
     <div class="lane-name" title=${visible([lane.name, lane.sub?.above?.purpose].filter(Boolean).join(" · "))}><span class="clip">${lane.kind === "agent" && html`<span class="swatch" style=${color ? { background: color } : {}}></span>`}${visible(lane.name)}</span>
-      ${parts.length > 0 && html`<span class="soft small num lane-cost">${parts.every((part) => part.kind === "unknown") ? html`<span class="unknown">cost unknown</span>` : html`<${MoneyParts} parts=${parts} />`}</span>`}</div>
+      ${parts.length > 0 && html`<span class="soft small num lane-cost">${parts.every((part) => part.kind === "unknown") ? html`<span class="unknown">cost unknown</span>` : html`<${MoneyParts} parts=${parts} brief />`}</span>`}</div>
     ${lane.kind === "agent" && (agent || !lane.depth) && html`<div class="clip small soft" title=${visible([agent?.coding_agent, agent?.model].filter(Boolean).join(" · "))}>${modelOf(agent)}</div>
       ${agent?.coding_agent || agent?.context_tokens != null ? html`<${ContextBar} used=${agent?.context_tokens} window=${agent?.context_window} />` : null}`}
     ${lane.below > 0 && html`<div><button type="button" class="plain small fold" aria-expanded=${lane.folded ? "false" : "true"} onClick=${onFold} title=${lane.folded ? "their marks are in this lane, their cost in its sum" : "fold them into this lane"}>${lane.folded ? "▸" : "▾"} ${plural(lane.below, "sub-agent")}</button></div>`}
@@ -131,13 +131,13 @@ function Track({ lane, axis, lost, moving, selectedPhase, selected, addressOfPha
   </div>`;
 }
 
-const TURN_WORDS = { good: "answered", bad: "not answered", still: "how it ended was not recorded", live: "at work" };
+const TURN_WORDS = { good: "answered", bad: "not answered", still: "how it ended was not recorded" };
 
 /** A stretch of a sub-agent's work; a press opens the call or the prompt that began it. */
 function Turn({ turn, name, onEvent }) {
   const words = `${visible(name)}: ${turn.open ? "at work" : TURN_WORDS[turn.tone]}, ${duration(turn.end - turn.start)}`;
   const style = { left: `${turn.x}px`, width: `${turn.width}px` };
-  if (!turn.event) return html`<span class="turn tone-still" style=${style} title=${words}></span>`;
+  if (!turn.event) return html`<span class=${`turn tone-${turn.open ? "live" : "still"}`} style=${style} title=${words}></span>`;
   return html`<button type="button" class=${`turn tone-${turn.open ? "live" : turn.tone}`} style=${style} title=${words} aria-label=${words} onClick=${() => onEvent(turn.event.id)}></button>`;
 }
 

@@ -53,7 +53,7 @@ export class Subagents {
     const sub = this.sub(keyOfCall(event.parentCall), call?.purpose || "sub-agent", null, event.phase);
     sub.above ??= call;
     if (call && sub.turns.length === 0) sub.turns.push({ start: call.at, end: call.end ?? call.at, event: call, tone: call.ok == null ? "still" : call.ok ? "good" : "bad" });
-    if (sub.turns.length === 0) sub.turns.push({ start: event.at, end: event.at, event: null, tone: "live" });
+    if (sub.turns.length === 0) sub.turns.push({ start: event.at, end: event.at, event: null, tone: "still" });
     const [turn] = sub.turns;
     turn.start = Math.min(turn.start, event.at);
     turn.end = Math.max(turn.end, event.end ?? event.at);
