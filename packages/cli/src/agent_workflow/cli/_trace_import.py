@@ -34,9 +34,8 @@ def import_command(
     """
     from agent_workflow.cli._progress import RunProgress
     from agent_workflow.tracer import locate_data_dir, locate_database
-    from agent_workflow.tracer.importing import QUIET_SECONDS
+    from agent_workflow.tracer.importing import QUIET_SECONDS, import_sessions, publishing_root
     from agent_workflow.tracer.importing import discover as agents_folders
-    from agent_workflow.tracer.importing import import_sessions, publishing_root
 
     with telling(ctx, as_json) as tell:
         places = [*(paths or []), *(agents_folders() if discover else [])]

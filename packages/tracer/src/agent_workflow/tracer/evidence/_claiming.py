@@ -50,7 +50,6 @@ def claim(directory: Path, fill: Callable[[Path], object]) -> bool:
     Raises:
         EvidenceError: it cannot be written; nothing is left.
     """
-    _remove_left_behind(directory.parent)
     beside = directory.parent / f"{_CLAIMING}{new_adw_id()}{new_adw_id()}"
     try:
         make_private_directory(beside)
@@ -89,8 +88,8 @@ def fill_running(launch: Mapping[str, object], status: Mapping[str, object], dir
     write_document_locked(directory, "status.json", status)
 
 
-def _remove_left_behind(runs: Path) -> None:
-    """Remove what workflows that were killed at this very point have left; nobody else sees it."""
+def remove_left_behind(runs: Path) -> None:
+    """Remove what was left by those who were killed while they filled a run; nobody else sees it."""
     with os.scandir(runs) as entries:
         for entry in entries:
             if not entry.name.startswith(_CLAIMING):

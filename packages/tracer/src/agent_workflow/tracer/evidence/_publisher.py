@@ -13,7 +13,7 @@ from agent_workflow.tracer._errors import TracerError
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._replay import session_lock
 from agent_workflow.tracer._tracer import Tracer, say
-from agent_workflow.tracer.evidence._claiming import claim, fill_running, free_names
+from agent_workflow.tracer.evidence._claiming import claim, fill_running, free_names, remove_left_behind
 from agent_workflow.tracer.evidence._errors import RunIsBusy
 from agent_workflow.tracer.evidence._launch import is_published, launch_contract, read_launch, running_status
 from agent_workflow.tracer.evidence._lifecycle import phase_move
@@ -129,6 +129,7 @@ class Publisher:
                 (self.directory / "final-status.json").unlink(missing_ok=True)
             self._move(_JOINED)
             return
+        remove_left_behind(runs)
         retry_of = known[-1].session_id if known else None
         for name in free_names(runs, files):
             program = self._tracer.redactor.text(self._program)

@@ -10,6 +10,7 @@ from agent_workflow.tracer._errors import TracerError
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._locate import config_naming
 from agent_workflow.tracer._redaction import Redactor
+from agent_workflow.tracer.evidence._claiming import remove_left_behind
 from agent_workflow.tracer.evidence._imported import publish_imported
 from agent_workflow.tracer.evidence._state_root import runs_directory, state_root
 from agent_workflow.tracer.importing._ledger import Ledger
@@ -56,7 +57,7 @@ def publish(
     if not waiting:
         return
     try:
-        runs_directory(root, create=True)
+        remove_left_behind(runs_directory(root, create=True))
     except (TracerError, OSError) as error:
         report.unpublished.append(f"{root}: {error}")
         return
