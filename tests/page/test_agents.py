@@ -213,6 +213,7 @@ CALLS: dict[str, tuple[dict[str, Any], list[list[Any]]]] = {
         {"cost": 0, "sends": [{"cost_basis": "agent_reported"}]},
         [["billed", 0]],
     ),
+    "what is no money": ({"cost": "much", "estimated_cost": [1]}, [["estimated", None]]),
     "no price": ({"cost": None, "sends": [{"cost_basis": "none"}]}, [["unknown", None]]),
 }
 

@@ -60,8 +60,13 @@ export function addUp(lists) {
   return KINDS.filter((kind) => sums.has(kind)).map((kind) => sums.get(kind));
 }
 
+/** Other writers may leave anything in a column: what is no number is not known. */
 function part(kind, amount, tokens = null, catalogue = "") {
-  return { kind, amount, tokens, catalogue: catalogue ?? "" };
+  return { kind, amount: numberOrNull(amount), tokens: numberOrNull(tokens), catalogue: catalogue ?? "" };
+}
+
+function numberOrNull(value) {
+  return typeof value === "number" ? value : null;
 }
 
 function plus(left, right) {

@@ -54,7 +54,8 @@ export function lanesOf(phases, agents, nested = null, isFolded = () => false) {
   const children = new Map();
   for (const sub of subs) {
     const above = sub.parent ?? keyOfPhase.get(sub.phase);
-    children.set(above, [...(children.get(above) ?? []), sub]);
+    if (!children.has(above)) children.set(above, []);
+    children.get(above).push(sub);
   }
   const place = (lane) => {
     const own = children.get(lane.key) ?? [];

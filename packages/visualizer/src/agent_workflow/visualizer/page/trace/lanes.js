@@ -2,12 +2,12 @@
 import { html, useCallback, useMemo, useRef, useState } from "../core/html.js";
 import { ago, clock, duration, plural } from "../core/format.js";
 import { useWidth } from "../core/layout.js";
+import { addUp } from "../core/money.js";
 import { statusOf } from "../core/status.js";
 import { visible } from "../core/text.js";
 import { MoneyParts } from "../parts/money-parts.js";
 import { ContextBar } from "../parts/values.js";
 import { drawn } from "./lanes-model.js";
-import { addUp } from "../core/money.js";
 import { moneyByAgent } from "./spend.js";
 import { Subagents } from "./subagents.js";
 
