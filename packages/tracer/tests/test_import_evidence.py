@@ -19,6 +19,7 @@ from agent_workflow.evidence_schemas import (
 )
 from agent_workflow.tracer.evidence import NotTraced, finalize_lost
 from agent_workflow.tracer.importing import ImportReport
+from agent_workflow.tracer.pricing import load_prices
 
 SECRET = "nobody-may-read-this"
 REFUSED = answer(FIRST, "m", 10, isApiErrorMessage=True, error="invalid_request")
@@ -124,7 +125,7 @@ def test_its_lifecycle_is_told_in_its_own_time(evidence: Evidence, tmp_path: Pat
 
 
 def test_once_is_once(evidence: Evidence, tmp_path: Path) -> None:
-    """Again, without the ledger, without the trace, with another price list: nothing changes."""
+    """Again, and without the ledger: nothing changes."""
     file = session(tmp_path / "a.jsonl")
     evidence.take(file)
     before = {path.name: path.read_bytes() for path in (evidence.root / "runs" / RUN).iterdir()}
@@ -137,6 +138,22 @@ def test_once_is_once(evidence: Evidence, tmp_path: Path) -> None:
     assert [RUN] == anew.written
     assert {RUN} == evidence.names()
     assert before == {path.name: path.read_bytes() for path in (evidence.root / "runs" / RUN).iterdir()}
+
+
+def test_another_price_list_is_no_news(evidence: Evidence, tmp_path: Path) -> None:
+    """Every release of it would publish the whole history again."""
+    pytest.importorskip("genai_prices")
+    file = session(tmp_path / "a.jsonl")
+    evidence.take(file)
+    (evidence.trace.folder / "imported.db").unlink()
+    prices = load_prices()
+    assert prices is not None
+    prices.catalogue = "genai-prices of tomorrow"
+
+    report = evidence.take(file, prices=prices)
+
+    assert ([RUN], []) == (report.written, report.published)
+    assert [("genai-prices of tomorrow",)] == evidence.trace.rows("SELECT price_catalogue FROM sessions")
 
 
 def test_a_session_that_has_grown_is_another_run(evidence: Evidence, tmp_path: Path) -> None:
@@ -225,11 +242,10 @@ def test_how_it_ended_is_its_last_turn(
     assert status["status"] == ("interrupted" if expected[0] == "interrupted" else "failed")
 
 
-def test_a_subagent_is_counted_once(evidence: Evidence, tmp_path: Path) -> None:
-    """It is a stage of its own and in the total; the parent's stage is without it, in tokens and in money."""
+def with_subagent(folder: Path) -> Path:
+    """Write a session of 40 tokens that starts a sub-agent of 130."""
     call = {"type": "tool_use", "id": "call_a", "name": "Task", "input": {"subagent_type": "Explore"}}
     own = {"isSidechain": True, "agentId": "abc123"}
-    folder = tmp_path / "p"
     (folder / FIRST / "subagents").mkdir(parents=True)
     main = [
         prompt(FIRST, "Go", 1),
@@ -241,18 +257,34 @@ def test_a_subagent_is_counted_once(evidence: Evidence, tmp_path: Path) -> None:
     (folder / FIRST / "subagents/agent-abc123.jsonl").write_bytes(
         lines(prompt(FIRST, "Look", 3, **own), answer(FIRST, "msg_s", 4, spent=(100, 30), **own))
     )
-    evidence.take(folder)
+    return folder
 
+
+def three_stages(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return the stages of the conversation, of its sub-agent, and of both."""
     stages = evidence.stages(RUN)
-    child = next(stage for name, stage in stages.items() if name not in ("total", "child:claude_code"))
-    assert (40, 130, 170) == tuple(
-        stage["provider_total_tokens"] for stage in (stages["child:claude_code"], child, stages["total"])
-    )
-    estimates = [stage["local_estimated_cost"] for stage in (stages["child:claude_code"], child, stages["total"])]
+    (child,) = [stage for name, stage in stages.items() if name not in ("total", "child:claude_code")]
+    return [stages["child:claude_code"], child, stages["total"]]
+
+
+def test_a_subagent_is_counted_once(evidence: Evidence, tmp_path: Path) -> None:
+    """It is a stage of its own and in the total; the parent's stage is without it."""
+    evidence.take(with_subagent(tmp_path / "p"))
+
+    assert [40, 130, 170] == [stage["provider_total_tokens"] for stage in three_stages(evidence)]
+
+
+def test_estimates_are_no_bill(evidence: Evidence, tmp_path: Path) -> None:
+    """They name their price list, and those of the sub-agent are in the total once."""
+    pytest.importorskip("genai_prices")
+    evidence.take(with_subagent(tmp_path / "p"))
+
+    stages = three_stages(evidence)
+    estimates = [stage["local_estimated_cost"] for stage in stages]
     assert pytest.approx(estimates[0] + estimates[1]) == estimates[2] > 0
-    assert {None} == {stage["provider_billed_cost"] for stage in stages.values()}
-    assert {"USD"} == {stage["currency"] for stage in stages.values()}
-    assert all(stage["price_catalog_id"].startswith("genai-prices ") for stage in stages.values())
+    assert {None} == {stage["provider_billed_cost"] for stage in stages}
+    assert {"USD"} == {stage["currency"] for stage in stages}
+    assert all(stage["price_catalog_id"].startswith("genai-prices ") for stage in stages)
 
 
 def test_what_is_left_of_a_killed_import_is_made_good(evidence: Evidence, tmp_path: Path) -> None:
