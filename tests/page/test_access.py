@@ -1,14 +1,11 @@
 """For everyone: axe-core on every screen, the keyboard alone, a screen reader's landmarks, less motion."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
+from page_axe import findings
 from page_server import Looker
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
-AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text(encoding="utf-8")
 SCREENS = (
     ("#/", "demo0007"),
     ("#/?q=nothing-is-called-this", "No session matches"),
@@ -28,18 +25,6 @@ STOP = """(() => {
   const seen = ["", "::after"].some((part) => getComputedStyle(at, part || null).outlineStyle !== "none");
   return `${seen ? "seen" : "unseen"} ${at.getAttribute("aria-label") || at.textContent}`;
 })()"""
-
-
-def findings(page: Page) -> list[tuple[str, str, list[str]]]:
-    """Ask axe-core what is serious or critical."""
-    # Through the protocol: the page's own policy lets no foreign script in, which is as it should be.
-    page.evaluate(AXE + "; undefined")
-    report: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    return [
-        (one["id"], one["help"], [node["html"][:160] for node in one["nodes"][:4]])
-        for one in report["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

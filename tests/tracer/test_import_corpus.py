@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from agent_streams import ROWS, Row
 from imported import session_totals, tables
+from published import stages, verified
 
 from agent_workflow.tracer import rebuild
 from agent_workflow.tracer.importing import import_sessions
@@ -220,3 +221,30 @@ def test_a_rebuild_gives_the_same_rows(streams: Path, tmp_path: Path, at_once: d
 
     assert report.lost_nothing
     assert at_once == tables(db)
+
+
+def test_every_session_is_evidence_once(streams: Path, tmp_path: Path) -> None:
+    """Verified by the index, nothing counted twice; imported anew in another order, nothing is published again."""
+    files, db, root = own_files(streams), tmp_path / "d" / "sssf.db", tmp_path / "state"
+    first = import_sessions(files, db, tmp_path / "d", publish_to=root)
+    (tmp_path / "d" / "imported.db").unlink()
+    again = import_sessions(reversed(files), db, tmp_path / "d", publish_to=root)
+
+    assert (len(first.written), [], []) == (len(first.published), first.fresh, first.unpublished)
+    assert (len(first.written), []) == (len(again.written), again.published)
+    assert set(first.published) == set(verified(root))
+    for name in first.published:
+        parts = stages(root / "runs" / name)
+        total = parts.pop("total")
+        assert total["provider_total_tokens"] == sum(part["provider_total_tokens"] for part in parts.values())
+    spent = dict(session_tokens(db))
+    assert spent == {name: stages(root / "runs" / name)["total"]["provider_total_tokens"] for name in first.published}
+
+
+def session_tokens(db: Path) -> list[tuple[str, int]]:
+    """Return what each session of a trace has used."""
+    connection = sqlite3.connect(db)
+    try:
+        return connection.execute("SELECT adw_id, total_tokens FROM sessions").fetchall()
+    finally:
+        connection.close()

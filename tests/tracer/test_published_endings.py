@@ -288,6 +288,26 @@ def test_stopped_by_trace_kill(project: Project) -> None:
     assert "executor-interrupted" == verified(project.state_root)["run1"]["attempt_classification"]
 
 
+def test_trace_kill_of_a_workflow_whose_agent_fails_first(project: Project) -> None:
+    """Agents are ended before their workflow: what it makes of that is not its own end."""
+    project.script([{"tools": [{"name": "bash", "arguments": {"command": "touch started; sleep 300"}}]}])
+    call = 'with phase("build", kind="agent", owner="builder") as ph:\n    ph.call(AgentCall(prompt="go"))\n'
+    quiet = "import contextlib\nsignal.signal(signal.SIGTERM, lambda *_: None)\nwith contextlib.suppress(Exception):\n"
+    body = "".join(f"    {line}\n" for line in call.splitlines())
+    process = project.start(quiet + body + FINISH, "run1")
+    project.wait_for_agent()
+
+    kill_session(project.db, project.data_dir, "run1", print, grace_seconds=60)
+    process.communicate(timeout=60)
+
+    status = document(project.published("run1"), "final-status.json")
+    assert "executor-interrupted" == verified(project.state_root)["run1"]["attempt_classification"]
+    assert ("interrupted", "it was ended by trace kill") == (status["failure_category"], status["terminal_error"])
+    assert ["interrupted"] == [
+        event["failure_category"] for event in journal(project.published("run1")) if "failure_category" in event
+    ]
+
+
 def test_killed_then_joined(project: Project) -> None:
     """Joining a session whose run was lost seals that run, and is published as another that names it."""
     start_hung(project)

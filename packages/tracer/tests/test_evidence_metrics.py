@@ -98,6 +98,40 @@ def test_reported_money_is_never_an_estimate() -> None:
     )
 
 
+def imported(basis: str, estimate: float | None, cost: float | None = None, catalogue: str | None = "list 1") -> Call:
+    """Make up a turn of an imported session, its money on one basis."""
+    group = {"basis": basis, "calls": 1, "amount": estimate if cost is None else cost}
+    told = {"estimated_cost": estimate, "price_catalogue": catalogue, "cost_basis": basis, "spend": [group]}
+    return call("a", usage(1, 1, 1, 1), cost=cost, **told)
+
+
+EMPTY = Call("a", BEGAN, LATER, {"cost": None, "estimated_cost": None, "price_catalogue": None, "spend": []})
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ([imported("estimated", 0.25), imported("estimated", 0.5)], (None, 0.75, "list 1", "USD")),
+        ([imported("estimated", 0.25), EMPTY], (None, 0.25, "list 1", "USD")),
+        ([imported("subscription", 0.25)], (None, 0.25, "list 1", "USD")),
+        ([imported("estimated", 0.25), imported("subscription", 0.5)], (None, None, None, None)),
+        ([imported("estimated", 0.25), imported("unknown", None, None, None)], (None, None, None, None)),
+        ([imported("estimated", 0.25), imported("estimated", 0.5, None, "list 2")], (None, None, None, None)),
+        ([imported("billed", None, 0.5, None)], (0.5, None, None, "USD")),
+        ([imported("billed", None, 0.5, None), imported("estimated", 0.25)], (None, 0.25, "list 1", "USD")),
+        ([imported("billed", None, 0.5, None), EMPTY], (0.5, None, None, "USD")),
+        ([EMPTY], (None, None, None, None)),
+    ],
+)
+def test_billed_and_estimated_money_are_apart(calls: list[Call], expected: tuple[object, ...]) -> None:
+    """Neither is ever part of the other, and each is known only where it is known of all that it is about."""
+    names = ("provider_billed_cost", "local_estimated_cost", "price_catalog_id", "currency")
+    found = stages(*calls)
+
+    assert expected == tuple(found["total"][name] for name in names) == tuple(found["child:a"][name] for name in names)
+    assert found["total"]["cost"] == found["total"]["provider_billed_cost"]
+
+
 def test_times_retries_and_errors() -> None:
     """Each agent has its own; messages of errors may quote anything and stay out."""
     sends = [{"verdict": "answered"}, {"verdict": "provider_error", "error": "SECRET"}, {"verdict": "SECRET"}]

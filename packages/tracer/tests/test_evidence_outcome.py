@@ -18,9 +18,16 @@ from agent_workflow.tracer import (
 from agent_workflow.tracer._config import AgentConfig
 from agent_workflow.tracer._redaction import Redactor
 from agent_workflow.tracer.evidence._documents import final_status, process_result, provenance
-from agent_workflow.tracer.evidence._facts import Facts
+from agent_workflow.tracer.evidence._facts import Call, Command, Facts
 from agent_workflow.tracer.evidence._launch import launch_contract, running_status
-from agent_workflow.tracer.evidence._outcome import category_of, conclude, is_lost, last_failures, lost
+from agent_workflow.tracer.evidence._outcome import (
+    category_of,
+    conclude,
+    conclude_imported,
+    is_lost,
+    last_failures,
+    lost,
+)
 from agent_workflow.tracer.evidence._publications import Publication
 from agent_workflow.tracer.evidence._repository import Checkout
 
@@ -183,3 +190,69 @@ def test_a_lost_run_without_its_repository() -> None:
     RunProvenance.model_validate(source)
     assert (None, None, None) == (source["executor"], source["model"], source["exit_code"])
     assert ("failed", "lost", "lost") == (outcome.status, outcome.executor_result, outcome.failure_category)
+
+
+@pytest.mark.parametrize(
+    ("closing", "expected"),
+    [
+        (("workflow", "ended by trace kill"), ("it was ended by trace kill", None, 1)),
+        (("workflow", "AgentFailed: exit code 143"), ("it was ended by trace kill", None, 1)),
+        (None, ("it was ended by trace kill", None, 1)),
+        (("workflow", "SIGTERM"), ("it was ended by SIGTERM", 15, 143)),
+    ],
+)
+def test_what_was_asked_to_end_was_interrupted(
+    closing: tuple[str, str] | None, expected: tuple[str, int | None, int]
+) -> None:
+    """Whatever its agents and its own code made of that."""
+    found = conclude(facts("fail", closing=closing, was_asked_to_end=True, phases=[phase("a", "fail")]), {})
+
+    assert ("interrupted", "interrupted", "interrupted") == (
+        found.status,
+        found.executor_result,
+        found.failure_category,
+    )
+    assert expected == (found.terminal_error, found.signal, found.exit_code)
+
+
+def test_what_was_asked_to_end_and_finished_before_that_succeeded() -> None:
+    """The note is not the end."""
+    assert conclude(facts("success", was_asked_to_end=True), {}).is_success
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [(Command(3, None, 0, 0), (3, None)), (Command(0, None, 0, 0), (0, None)), (Command(None, 9, 0, 0), (137, 9))],
+)
+def test_a_recorded_command_tells_its_own_end(command: Command, expected: tuple[int, int | None]) -> None:
+    """A command may end with 0 and have failed: pi does after a refusal."""
+    found = conclude(facts("fail", command=command, phases=[phase("run", "fail")]), {"p_run": "provider_error"})
+
+    assert expected == (found.exit_code, found.signal)
+    assert ("failed", "provider_error") == (found.executor_result, found.failure_category)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        ("incomplete", ("failed", "lost", "lost")),
+        ("aborted", ("interrupted", "interrupted", "interrupted")),
+        ("provider_error", ("failed", "failed", "provider_error")),
+        ("failed", ("failed", "failed", "agent_failed")),
+        ("cut_off", ("failed", "failed", "agent_failed")),
+        ("SECRET", ("failed", "lost", "lost")),
+        (None, ("failed", "lost", "lost")),
+    ],
+)
+def test_an_imported_session_ended_as_its_conversation_did(verdict: str | None, expected: tuple[str, str, str]) -> None:
+    """A sub-agent that ended later is not asked; what is not told is lost, in a fixed sentence."""
+    rows = [{"agent": "pi", "coding_agent": "pi"}, {"agent": "Explore a1", "coding_agent": "pi"}]
+    calls = [
+        Call("pi", MOMENT, MOMENT, {"sends": [{"verdict": verdict, "error": "SECRET"}]}),
+        Call("Explore a1", MOMENT, MOMENT, {"sends": [{"verdict": "answered"}]}),
+    ]
+    found = conclude_imported(facts("fail", agents=rows, calls=calls))
+
+    assert expected == (found.status, found.executor_result, found.failure_category)
+    assert (None, False) == (found.exit_code, found.is_success)
+    assert "SECRET" not in str(found)

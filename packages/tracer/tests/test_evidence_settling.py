@@ -1,5 +1,6 @@
 """Where a session is published is remembered beside it, and what was left behind is found without looking at all."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from agent_workflow.tracer import Run, ensure, load_config
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._replay import session_lock
 from agent_workflow.tracer.evidence import _finalizing, is_sealed
-from agent_workflow.tracer.evidence._claiming import claim, free_names
+from agent_workflow.tracer.evidence._claiming import claim, fill_running, free_names
 from agent_workflow.tracer.evidence._finalizing import settle
 from agent_workflow.tracer.evidence._publications import (
     Publication,
@@ -83,7 +84,7 @@ def test_another_session_of_the_name_is_left_alone(files: SessionFiles) -> None:
         "runner": {"pid": 2**22 + 1, "start_marker": "linux:another-boot:1"},
         "trace": trace,
     }
-    assert claim(publication(files).directory, launch, {"created_at": MOMENT})
+    assert claim(publication(files).directory, partial(fill_running, launch, {"created_at": MOMENT}))
 
     assert (False, []) == settled(files)
 
@@ -145,8 +146,8 @@ def test_claiming_is_exclusive_and_leaves_nothing(files: SessionFiles) -> None:
     """Who comes second is told so, and what it had prepared is gone."""
     directory = publication(files).directory
 
-    assert claim(directory, {"n": 1}, {"created_at": MOMENT})
-    assert not claim(directory, {"n": 2}, {"created_at": MOMENT})
+    assert claim(directory, partial(fill_running, {"n": 1}, {"created_at": MOMENT}))
+    assert not claim(directory, partial(fill_running, {"n": 2}, {"created_at": MOMENT}))
 
     assert ["run1"] == [path.name for path in directory.parent.iterdir()]
     assert b'"n": 1' in (directory / "launch-contract.json").read_bytes()

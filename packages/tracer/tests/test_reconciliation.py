@@ -117,3 +117,24 @@ def test_what_no_phase_accounts_for_is_told(source: TraceSource) -> None:
         found["session"]["stored_cost"], found["session"]["cost"], found["session"]["cost_verdict"],
     )  # fmt: skip
     assert [("build", 30), ("test", None), (None, 30)] == [(one["name"], one["tokens"]) for one in found["phases"]]
+
+
+def test_what_a_call_and_its_sends_tell_of_money_and_denials() -> None:
+    """An estimate stays beside the cost; what was not recorded, or is of a wrong kind, is null."""
+    denial = {"tool": "Bash", "tool_call_id": "c1", "reason": ""}
+    send = {"verdict": "answered", "usage_known": "partial", "cost_basis": "none", "model": "m", "session_id": "s"}
+    told = {"retries": 2, "denials": [denial, "torn", {"tool": 7}], "subagent_usage": usage((1, 0, 0, 0), 1)}
+    payload = {"cost": None, "estimated_cost": 0.25, "price_catalogue": "list 1", "cost_basis": "estimated"}
+
+    found = call_of("e", "a", {**payload, "sends": [{**send, **told}, {}]})
+    first, second = found["sends"]
+
+    assert (None, 0.25, "list 1", "estimated") == tuple(
+        found[name] for name in ("cost", "estimated_cost", "price_catalogue", "cost_basis")
+    )
+    assert send == {name: first[name] for name in send}
+    assert (2, 1) == (first["retries"], first["subagent_usage"]["total_tokens"])
+    assert [denial, {"tool": None, "tool_call_id": None, "reason": None}] == first["denials"]
+    assert (None, None, None, []) == tuple(
+        second[name] for name in ("retries", "subagent_usage", "cost_basis", "denials")
+    )

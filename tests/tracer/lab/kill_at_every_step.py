@@ -1,8 +1,8 @@
 """Records runs, each killed one step later than the one before, and says what the state root held of it then.
 
-``python kill_at_every_step.py publish|finalize`` in a repository with a configuration. Every run is a fork, so that a
-hundred of them take seconds; a step is a call that changes something on a disk. Prints one JSON list of verdicts:
-``unpublished``, ``unsealed``, ``sealed`` (and the seal holds), ``wrong``.
+``python kill_at_every_step.py publish|finalize|import`` in a repository with a configuration. Every run is a fork, so
+that a hundred of them take seconds; a step is a call that changes something on a disk. Prints one JSON list of
+verdicts: ``unpublished``, ``unsealed``, ``sealed`` (and the seal holds), ``wrong``.
 """
 
 import hashlib
@@ -17,19 +17,21 @@ from typing import Any, NoReturn
 
 from agent_workflow.tracer import PhaseParams, ensure, load_config
 from agent_workflow.tracer.evidence import _completing, _facts, _publisher, _sealing, finalize_lost  # noqa: F401 - before the fork
+from agent_workflow.tracer.importing import _publishing, import_sessions
 
 STEPS = ("open", "write", "ftruncate", "fchmod", "fsync", "mkdir", "rename", "replace", "rmdir", "unlink")
 RUNS = Path(os.environ["AGENT_WORKFLOW_STATE_ROOT"]) / "runs"
+IMPORTED = "claude_code-"
 
 
 def main() -> None:
     """Kill until one run gets through."""
     verdicts = []
-    scenario = {"publish": publish, "finalize": finalize}[sys.argv[1]]
+    scenario = {"publish": publish, "finalize": finalize, "import": import_one}[sys.argv[1]]
     for step in range(1, 1000):
         name = f"{sys.argv[1]}{step}"
         is_through = scenario(name, step)
-        verdicts.append(verdict(RUNS / name))
+        verdicts.append(verdict(RUNS / (IMPORTED + name if scenario is import_one else name)))
         if is_through:
             break
     print(json.dumps(verdicts))
@@ -56,6 +58,28 @@ def finalize(name: str, step: int) -> bool:
         counted(finalize_lost, count)(RUNS / name, reason="it was killed", actor="test", warn=print)
 
     return forked(work)
+
+
+def import_one(name: str, step: int) -> bool:
+    """Import a session into a trace of its own, from ``<name>.jsonl``; it is killed at a step of publishing."""
+    told = {"sessionId": name, "timestamp": "2026-03-01T08:00:00.000Z"}
+    prompt = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Go"}}
+    reply = {"id": "msg_1", "model": "some", "usage": {"input_tokens": 1}, "stop_reason": "end_turn", "content": []}
+    records = [{**told, **prompt}, {**told, "type": "assistant", "uuid": "u2", "message": reply}]
+    Path(f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    def work() -> None:
+        count = arm(step)
+        for function in ("publish_imported",):
+            setattr(_publishing, function, counted(getattr(_publishing, function), count))
+        import_again(name)
+
+    return forked(work)
+
+
+def import_again(name: str) -> None:
+    """Import what is in ``<name>.jsonl`` into the trace in the folder of that name."""
+    import_sessions([Path(f"{name}.jsonl")], Path(name, "sssf.db"), Path(name), publish_to=RUNS.parent)
 
 
 def record(name: str, *, killed: bool = False) -> None:

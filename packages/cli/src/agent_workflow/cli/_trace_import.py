@@ -22,13 +22,20 @@ def import_command(
         bool, typer.Option("--discover", help="Look where the agents keep their sessions, too.")
     ] = False,
     db: Annotated[Path | None, typer.Option("--db", help="Trace database; found from here when omitted.")] = None,
+    no_publish: Annotated[bool, typer.Option("--no-publish", help="Make no evidence of the sessions.")] = False,
+    publish_now: Annotated[
+        bool, typer.Option("--publish-now", help="Make evidence also of sessions that changed within ten minutes.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Import sessions that Claude Code, Codex, gemini-cli, opencode and pi have kept; only what is new is read."""
+    """Import sessions that Claude Code, Codex, gemini-cli, opencode and pi have kept; only what is new is read.
+
+    Sessions that are over are sealed as evidence in the state root.
+    """
     from agent_workflow.cli._progress import RunProgress
     from agent_workflow.tracer import locate_data_dir, locate_database
+    from agent_workflow.tracer.importing import QUIET_SECONDS, import_sessions, publishing_root
     from agent_workflow.tracer.importing import discover as agents_folders
-    from agent_workflow.tracer.importing import import_sessions
 
     with telling(ctx, as_json) as tell:
         places = [*(paths or []), *(agents_folders() if discover else [])]
@@ -41,17 +48,28 @@ def import_command(
         if missing:
             tell.note(f"{missing[0]}: no such file or folder")
             raise typer.Exit(2)
+        if no_publish and publish_now:
+            tell.note("--no-publish and --publish-now exclude each other")
+            raise typer.Exit(2)
         path = locate_database(db)
+        root = None if no_publish else publishing_root(path)
         with RunProgress("imported") as line:
             report = import_sessions(
-                places, path, locate_data_dir(path), progress=lambda progress: line.show(_so_far(progress))
+                places,
+                path,
+                locate_data_dir(path),
+                progress=lambda progress: line.show(_so_far(progress)),
+                publish_to=root,
+                quiet_seconds=0.0 if publish_now else QUIET_SECONDS,
             )
         _tell(tell, path, report)
-        if report.damaged or report.unreadable:
+        if report.damaged or report.unreadable or report.unpublished:
             raise typer.Exit(1)
 
 
 def _so_far(progress: "ImportProgress") -> str:
+    if progress.to_publish:
+        return f"published {progress.published} of {progress.to_publish} sessions"
     if progress.sessions_changed:
         return f"wrote {progress.sessions_written} of {progress.sessions_changed} sessions"
     read, new = progress.bytes_read / _MEGABYTE, progress.bytes_new / _MEGABYTE
@@ -69,11 +87,16 @@ def _tell(tell: Teller, database: Path, report: "ImportReport") -> None:
         f" {report.unchanged:,} unchanged, {report.bytes_read / _MEGABYTE:.1f} MB read"
         + (f" ({agents})" if agents else "")
     )
+    if report.published:
+        tell.lines(f"evidence: {len(report.published):,} runs published")
+    if report.fresh:
+        tell.note(f"{len(report.fresh):,} sessions may be at work yet: a later import publishes them, or --publish-now")
     if not report.catalogue:
         tell.note("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
     for title, items in (
         ("damaged, everything else was imported", report.damaged),
         ("unfinished, waits for its writer", report.waiting),
         ("cannot be read", report.unreadable),
+        ("not published, the next import tries again", report.unpublished),
     ):
         tell.lines("\n".join(f"{title}: {item}" for item in items))

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from agent_workflow.evidence_schemas._retention import PrunedFile, PruneReceipt
     from agent_workflow.evidence_schemas._retired import CommandCollectionSet, RetiredExecutionMetrics
     from agent_workflow.evidence_schemas._status import AgentContext, Command, Preflight, ProcessResult, SessionStatus
-    from agent_workflow.evidence_schemas._traced import TracedLaunchContract
+    from agent_workflow.evidence_schemas._traced import ImportedLaunchContract, TracedLaunchContract
     from agent_workflow.evidence_schemas._trials import Trial, TrialCollection, TrialEvidence
     from agent_workflow.evidence_schemas._workflow import (
         WorkflowEvent,
@@ -103,6 +103,7 @@ __all__ = [
     "ForceAcceptReceipt",
     "Heartbeat",
     "HostSample",
+    "ImportedLaunchContract",
     "IncidentEvent",
     "IndexQuery",
     "IndexStatus",
@@ -212,7 +213,7 @@ _NAMES_OF_MODULE = {
     "_retention": ("PrunedFile", "PruneReceipt"),
     "_retired": ("CommandCollectionSet", "RetiredExecutionMetrics"),
     "_status": ("AgentContext", "Command", "Preflight", "ProcessResult", "SessionStatus"),
-    "_traced": ("TracedLaunchContract",),
+    "_traced": ("ImportedLaunchContract", "TracedLaunchContract"),
     "_trials": ("Trial", "TrialCollection", "TrialEvidence"),
     "_workflow": ("WorkflowEvent", "WorkflowInputBindings", "WorkflowRun", "WorkflowSnapshot", "WorkflowStatus"),
 }

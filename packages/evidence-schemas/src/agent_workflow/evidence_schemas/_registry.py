@@ -94,6 +94,7 @@ _CONTRACTS: tuple[Contract, ...] = (
     _declared("launch-contract/v1", "_launch:LaunchContractV1"),
     _declared("launch-contract/v2", "_launch:LaunchContractV2", "launch-contract.json"),
     _declared("traced-launch-contract/v1", "_traced:TracedLaunchContract", "launch-contract.json"),
+    _declared("traced-launch-contract/v2", "_traced:ImportedLaunchContract", "launch-contract.json"),
     _declared("command-catalog/v1", "_catalog:CommandCatalog", "command-catalog.json"),
     _declared("run-provenance/v1", "_provenance:RunProvenance", "run-provenance.json"),
     _declared("source-baseline/v1", "_provenance:SourceBaseline", "source-baseline.json"),

@@ -1,4 +1,4 @@
-"""The launch contract of a traced run: what a recorded workflow is, and where its trace lies."""
+"""Launch contracts of traced runs: what a recorded workflow or an imported session is, and where its trace lies."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -64,5 +64,49 @@ class TracedLaunchContract(Record, extra="forbid"):
     agents: list[TracedAgent]
     worktree: LaunchWorktree
     runner: TracedRunner
+    trace: TraceLocation
+    tracer_version: Text128
+
+
+class ImportedWorktree(Shape, extra="forbid"):
+    """The folder that an imported session says it worked in, as far as its own record tells.
+
+    Nobody looked at the checkout: its revision and whether it was dirty are always unknown.
+    """
+
+    path: Text | None
+    source_revision: None
+    branch: Text | None
+    dirty_at_launch: None
+
+
+class ImportedLaunchContract(Record, extra="forbid"):
+    """``launch-contract.json`` of a session that its coding agent kept on disk and that was imported into a trace.
+
+    No process of it was seen, so ``runner`` is null and there is no ``process-result.json``. It copies nothing of
+    prompts, replies, arguments or tool text. Each run tells the whole session: one whose ``session.retry_of`` names
+    another takes that one's place, because the session has grown since.
+    """
+
+    REQUIRED: ClassVar[tuple[str, ...]] = (
+        "launch-contract.json",
+        "events.jsonl",
+        "final-status.json",
+        "run-provenance.json",
+        "execution-metrics.json",
+    )
+    """What every sealed imported run lists."""
+
+    REQUIRED_UNLESS_LOST: ClassVar[tuple[str, ...]] = ()
+    """Nothing more: how its process ended is in nobody's record."""
+
+    schema_: Literal["agent-workflow/traced-launch-contract/v2"] = Field(alias="schema")
+    version: Annotated[Literal[2], Exactly()]
+    origin: Literal["imported"]
+    session: LaunchSession
+    workflow: TracedWorkflow
+    agents: list[TracedAgent]
+    worktree: ImportedWorktree
+    runner: None
     trace: TraceLocation
     tracer_version: Text128

@@ -9,6 +9,7 @@ from agent_workflow.evidence_schemas import (
     EvaluationLedgerRow,
     ExecutionMetrics,
     FinalReceipt,
+    ImportedLaunchContract,
     LaunchContractV1,
     LaunchContractV2,
     ProcessResult,
@@ -26,7 +27,9 @@ R = TypeVar("R", bound=Record)
 
 PlannedLaunch = LaunchContractV1 | LaunchContractV2
 """Launch contracts of one agent's run: they plan its command."""
-LaunchContract = PlannedLaunch | TracedLaunchContract
+TracedLaunch = TracedLaunchContract | ImportedLaunchContract
+"""Launch contracts of a recorded workflow and of an imported session: they say where the trace lies."""
+LaunchContract = PlannedLaunch | TracedLaunch
 
 LAUNCH = "launch-contract.json"
 FINAL_STATUS = "final-status.json"
@@ -87,9 +90,9 @@ class RunDocuments:
         return self.launch if isinstance(self.launch, PlannedLaunch) else None
 
     @property
-    def traced_launch(self) -> TracedLaunchContract | None:
-        """The launch contract, where the run is a recorded workflow."""
-        return _as(TracedLaunchContract, self.launch)
+    def traced_launch(self) -> TracedLaunch | None:
+        """The launch contract, where the run is a recorded workflow or an imported session."""
+        return self.launch if isinstance(self.launch, TracedLaunch) else None
 
 
 def pick_documents(records: Mapping[str, Record]) -> RunDocuments:

@@ -4,13 +4,14 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from agent_workflow.evidence_schemas import FinalReceipt, LaunchContractV2, SessionStatus, TracedLaunchContract
+from agent_workflow.evidence_schemas import FinalReceipt, LaunchContractV2, SessionStatus
 from agent_workflow.index_store.documents import (
     COMPLETION_COLLECTION,
     FINAL_RECEIPT,
     LAUNCH,
     LEDGER_ROW,
     LaunchContract,
+    TracedLaunch,
 )
 from agent_workflow.index_store.errors import HistoricalArtifact, InvalidReceipt, printable
 from agent_workflow.index_store.reading import digest_file
@@ -78,7 +79,7 @@ def verify_receipt(
     if receipt.session_id != session_id:
         raise InvalidReceipt("seals another session", FINAL_RECEIPT)
     listed = listed_artifacts(receipt)
-    if isinstance(launch, TracedLaunchContract):
+    if isinstance(launch, TracedLaunch):
         _check_traced(listed, launch, final_status, sources)
     else:
         _check_required(listed, launch)
@@ -135,7 +136,7 @@ def check_artifact(path: str, sealed: Artifact, run_directory: int, known: Artif
 
 def _check_traced(
     listed: Mapping[str, Artifact],
-    launch: TracedLaunchContract,
+    launch: TracedLaunch,
     final_status: SessionStatus | None,
     sources: Iterable[str],
 ) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from agent_workflow.evidence_schemas import TracedLaunchContract
-from agent_workflow.index_store.documents import RunDocuments
+from agent_workflow.index_store.documents import RunDocuments, TracedLaunch
 from agent_workflow.index_store.reports import Value
 
 
@@ -73,7 +72,7 @@ def _execution(documents: RunDocuments) -> dict[str, Value]:
         "workdir": _first(
             worktree.path if worktree else None,
             provenance.worktree if provenance else None,
-            status.workdir if status else None,
+            (status.workdir or None) if status else None,
         ),
         "source_revision": _first(
             worktree.source_revision if worktree else None, provenance.source_revision if provenance else None
@@ -113,7 +112,7 @@ def _joined(names: Iterable[str | None]) -> str | None:
     return "+".join(sorted({name for name in names if name})) or None
 
 
-def _only_agent(traced: TracedLaunchContract) -> str | None:
+def _only_agent(traced: TracedLaunch) -> str | None:
     return traced.agents[0].name if len(traced.agents) == 1 else None
 
 

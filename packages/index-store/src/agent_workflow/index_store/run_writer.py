@@ -13,8 +13,8 @@ from agent_workflow.index_store.errors import EvidenceError
 from agent_workflow.index_store.reports import Row, Value
 
 if TYPE_CHECKING:  # an unchanged sync only removes rows, and does not pay for the models
-    from agent_workflow.evidence_schemas import TracedLaunchContract
     from agent_workflow.index_store.document_rows import WorkflowRows
+    from agent_workflow.index_store.documents import TracedLaunch
     from agent_workflow.index_store.journals import Checkpoint
 
 JOURNAL_TABLES = ("events", "health_samples", "permission_events", "incident_events", "remediation_events")
@@ -172,7 +172,7 @@ class RunWriter:
         """Write the rows of ``execution_metrics``."""
         self._connection.executemany(f"INSERT INTO execution_metrics VALUES ({', '.join('?' * 17)})", rows)  # noqa: S608
 
-    def write_trace(self, session_id: str, launch: "TracedLaunchContract") -> None:
+    def write_trace(self, session_id: str, launch: "TracedLaunch") -> None:
         """Write where the trace of a recorded workflow lies."""
         trace = launch.trace
         self._connection.execute(

@@ -30,7 +30,7 @@ from agent_workflow.tracer._tracer import Tracer, say
 from agent_workflow.tracer.evidence._publications import unsealed_sessions
 
 
-def ensure(config: Config, adw_id: str | None = None) -> Run:
+def ensure(config: Config, adw_id: str | None = None, *, workflow: str = "", program: str = "") -> Run:
     """Begin a session, or join one that exists.
 
     The session's row is written first; then the configuration is judged, and sessions of this database whose
@@ -39,6 +39,8 @@ def ensure(config: Config, adw_id: str | None = None) -> Run:
     Args:
         config: from ``load_config``.
         adw_id: a session to join or an id to use; a new one when omitted.
+        workflow: the name to show for it; by default that of this program.
+        program: what is run, where that is not this program.
 
     Raises:
         WorkflowError: the id cannot name a session.
@@ -60,10 +62,11 @@ def ensure(config: Config, adw_id: str | None = None) -> Run:
     _close_if_lost(tracer, state)
     _settle(config, only=tracer.adw_id)
     sizes = tracer.files.events.stat().st_size, tracer.files.state.stat().st_size
-    row = _open_session(tracer, state.session(), engineer)
+    name = workflow or Path(sys.argv[0]).stem or "workflow"
+    row = _open_session(tracer, state.session(), engineer, name)
     run = Run(config, tracer, engineer, row)
     run.way_out.install()
-    run.publisher.begin(*sizes)
+    run.publisher.begin(*sizes, workflow=name, program=program or Path(sys.argv[0]).name or "workflow")
     close_lost_sessions(config.db, config.data_dir, say, skip=session_id)
     _settle(config, skip=session_id)
     _judge(config, run)
@@ -106,9 +109,8 @@ def _settle(config: Config, *, only: str = "", skip: str = "") -> None:
             settle(files, reason=PROCESS_IS_GONE, actor="tracer", warn=say)
 
 
-def _open_session(tracer: Tracer, existing: Row, engineer: str) -> int:
+def _open_session(tracer: Tracer, existing: Row, engineer: str, workflow: str) -> int:
     """Write the session's row and this process's; return the number of the latter."""
-    workflow = Path(sys.argv[0]).stem or "workflow"
     moment = _clock.now()
     with session_lock(tracer.files):
         # The process comes first: a running session without one would look lost to whoever starts just now.

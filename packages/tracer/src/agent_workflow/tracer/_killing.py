@@ -8,14 +8,13 @@ from pathlib import Path
 from agent_workflow.tracer._closing import close_lost_session, rows_of
 from agent_workflow.tracer._ending import Ended, end_processes, tree_below
 from agent_workflow.tracer._files import SessionFiles
+from agent_workflow.tracer._kill_request import ENDED_BY_KILL, note_kill
 from agent_workflow.tracer._processes import Process, find
 from agent_workflow.tracer._reader import ProcessRow, TraceReader
 from agent_workflow.tracer._shown import RUNNING
 from agent_workflow.tracer._watching import mark_from
 from agent_workflow.tracer.evidence._finalizing import settle
 from agent_workflow.tracer.evidence._publications import unsealed_marker
-
-ENDED_BY_KILL = "ended by trace kill"
 
 
 @dataclass(slots=True)
@@ -51,6 +50,8 @@ def kill_session(
 ) -> KillReport:
     """Stop a run: SIGTERM to its agents and what runs below them, then to the workflow; SIGKILL when forced.
 
+    That it is asked to end is noted first, so that the end which follows is not taken for the run's own.
+
     Args:
         db: the trace database.
         data_dir: where its session directories are.
@@ -72,6 +73,9 @@ def kill_session(
         workflows = [row for row in recorded if row.recorded.kind != "agent"]
         marks = {mark_from(row.recorded) for row in reader.processes(adw_id) if row.recorded.kind != "agent"}
         _report_what_is_not_alive(recorded, report)
+        is_noted = any(row.state == "alive" for row in recorded) and note_kill(
+            db, data_dir, adw_id, warn, asked_to_end=True
+        )
         _end(agents, marks, report, grace_seconds, force=force)
         _end(workflows, marks, report, grace_seconds, force=force)
         session = reader.session(adw_id)
@@ -80,6 +84,8 @@ def kill_session(
                 db, data_dir, adw_id, rows_of(reader, adw_id), warn, reason=ENDED_BY_KILL, name="killed"
             )
         report.status = reader.session(adw_id)["shown_status"]
+    if is_noted and not report.is_over:
+        note_kill(db, data_dir, adw_id, warn, asked_to_end=False)
     files = SessionFiles.of(data_dir, adw_id)
     if report.status != RUNNING and unsealed_marker(files).exists():
         settle(files, reason=ENDED_BY_KILL, actor="trace kill", warn=warn)

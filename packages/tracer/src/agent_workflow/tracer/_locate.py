@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from agent_workflow.tracer._config import load_config
+from agent_workflow.tracer._config import Config, load_config
 from agent_workflow.tracer._errors import NoTrace
 
 CONFIG_NAMES: Final = ("adws/sssf.config.yaml", "sssf.config.yaml")
@@ -50,13 +50,23 @@ def locate_data_dir(db: Path) -> Path:
     Args:
         db: the trace database.
     """
+    config = config_naming(db)
+    return db.absolute().parent if config is None else config.data_dir
+
+
+def config_naming(db: Path) -> Config | None:
+    """Return the configuration whose trace database this is.
+
+    Args:
+        db: the trace database.
+    """
     for folder in _upward(db.absolute().parent):
         for name in CONFIG_NAMES:
             if (folder / name).is_file():
                 config = load_config(folder / name)
                 if config.db == db.absolute():
-                    return config.data_dir
-    return db.absolute().parent
+                    return config
+    return None
 
 
 def _upward(start: Path) -> list[Path]:

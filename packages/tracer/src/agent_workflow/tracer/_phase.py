@@ -117,6 +117,7 @@ class Phase:
         from agent_workflow.tracer.evidence._outcome import category_of  # only for phases that fail
 
         was_signalled = isinstance(error, SystemExit) and bool(self.run.way_out.reason)
+        was_signalled = was_signalled or self.run.is_asked_to_end
         if self._breach and not was_signalled:
             return "permission_breach"
         return category_of(error or self._call_error, was_signalled=was_signalled)

@@ -110,17 +110,34 @@ def call_of(event_id: str, agent: str | None, payload: Mapping[str, Any]) -> dic
         "tokens_verdict": compare(tokens, summed),
         "cost_verdict": compare_money(cost, summed_cost),
         "sends_verdict": _sends_verdict(sends, lines),
+        "cost_basis": _text(payload.get("cost_basis")),
+        "estimated_cost": money(dollars(payload.get("estimated_cost"))),
+        "price_catalogue": _text(payload.get("price_catalogue")),
         "lines": lines,
         "sends": sends,
     }
 
 
 def _send(number: int, send: Mapping[str, Any]) -> dict[str, Any]:
-    words = {name: send.get(name) if isinstance(send.get(name), str) else None for name in _SEND_WORDS}
-    return {"number": number, **words, "turns": _count(send.get("turns")), "usage": usage_of(send.get("usage"))}
+    return {
+        "number": number,
+        **{name: _text(send.get(name)) for name in _SEND_WORDS},
+        "turns": _count(send.get("turns")),
+        "usage": usage_of(send.get("usage")),
+        "subagent_usage": usage_of(send.get("subagent_usage")),
+        "retries": _count(send.get("retries")),
+        "denials": [
+            {name: _text(denial.get(name)) for name in _DENIAL_WORDS} for denial in _objects(send.get("denials"))
+        ],
+    }
 
 
-_SEND_WORDS: Final = ("verdict", "stop_reason", "error")
+_SEND_WORDS: Final = ("verdict", "stop_reason", "error", "usage_known", "cost_basis", "model", "session_id")
+_DENIAL_WORDS: Final = ("tool", "tool_call_id", "reason")
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _sends_verdict(sends: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> Verdict:

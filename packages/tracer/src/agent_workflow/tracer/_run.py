@@ -11,6 +11,7 @@ from agent_workflow.tracer._config import AgentConfig, Config
 from agent_workflow.tracer._errors import ConfigError, TracerError
 from agent_workflow.tracer._files import SessionFiles, write_atomically
 from agent_workflow.tracer._json import clip
+from agent_workflow.tracer._kill_request import ENDED_BY_KILL, was_asked_to_end
 from agent_workflow.tracer._params import PhaseParams
 from agent_workflow.tracer._phase import Phase, opening_row
 from agent_workflow.tracer._replay import replay_state, session_lock
@@ -57,6 +58,11 @@ class Run:
         return self.tracer.files
 
     @property
+    def is_asked_to_end(self) -> bool:
+        """Whether ``trace kill`` is ending this run: whatever its agents do then is not their own end."""
+        return was_asked_to_end(self.files, self._began)
+
+    @property
     def handoff(self) -> Path:
         """The folder in which agents leave files for each other."""
         return self.files.handoff
@@ -96,7 +102,11 @@ class Run:
             if not accepted:
                 last = str(phases[-1]["phase_id"]) if phases else ""
                 self.tracer.event("error", "not_accepted", {"reason": reason}, phase_id=last)
-            is_good = accepted and not failed and (others or not refused_since(self.files, self._began))
+            is_killed = self.is_asked_to_end
+            if is_killed:
+                self.tracer.event("error", "workflow", {"error": ENDED_BY_KILL})
+            is_good = accepted and not failed and not is_killed
+            is_good = is_good and (others or not refused_since(self.files, self._began))
             self.update_spend()
             if not others:  # else the last one at work in this session says how it ended
                 self.tracer.row("sessions", status="success" if is_good else "fail", ended_at=_clock.now())

@@ -17,7 +17,7 @@ def recorded_spend(files: SessionFiles) -> tuple[int, Decimal | None]:
     """
     tokens, cost = 0, Decimal(0)
     is_known = True
-    for record in _with(files, b'"agent_end"'):
+    for record in events_with(files, b'"agent_end"'):
         payload = record.get("payload")
         if record.get("type") != "agent_end" or not isinstance(payload, dict):
             continue
@@ -34,12 +34,17 @@ def refused_since(files: SessionFiles, moment: str) -> bool:
     """Tell whether a workflow did not accept the session at or after a time."""
     return any(
         record.get("name") == "not_accepted" and str(record.get("ts")) >= moment
-        for record in _with(files, b'"not_accepted"')
+        for record in events_with(files, b'"not_accepted"')
     )
 
 
-def _with(files: SessionFiles, needle: bytes) -> Iterator[dict[str, Any]]:
-    """Read only the events whose line holds a text: most of a long run are tool calls."""
+def events_with(files: SessionFiles, needle: bytes) -> Iterator[dict[str, Any]]:
+    """Read only the events whose line holds a text: most of a long run are tool calls.
+
+    Args:
+        files: the session.
+        needle: the text, as it stands in the file.
+    """
     with files.events.open("rb") as lines:
         for line in lines:
             if needle in line and line.endswith(b"\n"):

@@ -54,15 +54,30 @@ class CostLine(Strict):
     usage: UsageReply
 
 
+class DenialLine(Strict):
+    """A tool that was not allowed to run."""
+
+    tool: Text
+    tool_call_id: Text
+    reason: Text
+
+
 class SendLine(Strict):
-    """One send of a call."""
+    """One send of a call; ``subagent_usage`` is inside ``usage``, ``retries`` null where the agent never tells."""
 
     number: int
     verdict: Text
     stop_reason: Text
     error: Text
+    usage_known: Text
+    cost_basis: Text
+    model: Text
+    session_id: Text
     turns: Count
     usage: UsageReply | None
+    subagent_usage: UsageReply | None
+    retries: Count
+    denials: list[DenialLine]
 
 
 class CallSum(Strict):
@@ -75,6 +90,9 @@ class CallSum(Strict):
     tokens_verdict: Verdict
     cost_verdict: Verdict
     sends_verdict: Verdict
+    cost_basis: Text
+    estimated_cost: Number
+    price_catalogue: Text
     lines: list[CostLine]
     sends: list[SendLine]
 

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -37,13 +37,12 @@ def free_names(runs: Path, files: SessionFiles) -> Iterator[str]:
         number += 1
 
 
-def claim(directory: Path, launch: Mapping[str, object], status: Mapping[str, object]) -> bool:
-    """Make a run directory with its launch contract, status and first lifecycle events, all at once.
+def claim(directory: Path, fill: Callable[[Path], object]) -> bool:
+    """Make a run directory that appears with all that it holds, at once.
 
     Args:
         directory: below ``runs/``.
-        launch: the launch contract.
-        status: ``status.json``.
+        fill: writes into the directory that it is given, which nobody else sees.
 
     Returns:
         ``False`` when somebody else has taken the name meanwhile.
@@ -51,11 +50,10 @@ def claim(directory: Path, launch: Mapping[str, object], status: Mapping[str, ob
     Raises:
         EvidenceError: it cannot be written; nothing is left.
     """
-    _remove_left_behind(directory.parent)
     beside = directory.parent / f"{_CLAIMING}{new_adw_id()}{new_adw_id()}"
     try:
         make_private_directory(beside)
-        _fill(beside, launch, status)
+        fill(beside)
         make_private_directory(directory)  # the claim: it succeeds for one alone
         try:
             beside.rename(directory)  # over the empty directory, in one step
@@ -72,7 +70,14 @@ def claim(directory: Path, launch: Mapping[str, object], status: Mapping[str, ob
     return True
 
 
-def _fill(directory: Path, launch: Mapping[str, object], status: Mapping[str, object]) -> None:
+def fill_running(launch: Mapping[str, object], status: Mapping[str, object], directory: Path) -> None:
+    """Write what a run has that begins: its launch contract, status and first lifecycle events.
+
+    Args:
+        launch: the launch contract.
+        status: ``status.json``.
+        directory: of the run.
+    """
     write_document_locked(directory, "launch-contract.json", launch)
     at = str(status["created_at"])
     moves = ((None, "prepared", "the session was opened"), ("prepared", "running", "the workflow is at work"))
@@ -83,8 +88,8 @@ def _fill(directory: Path, launch: Mapping[str, object], status: Mapping[str, ob
     write_document_locked(directory, "status.json", status)
 
 
-def _remove_left_behind(runs: Path) -> None:
-    """Remove what workflows that were killed at this very point have left; nobody else sees it."""
+def remove_left_behind(runs: Path) -> None:
+    """Remove what was left by those who were killed while they filled a run; nobody else sees it."""
     with os.scandir(runs) as entries:
         for entry in entries:
             if not entry.name.startswith(_CLAIMING):

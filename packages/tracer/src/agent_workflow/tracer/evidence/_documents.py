@@ -62,7 +62,7 @@ def provenance(
         "model": joined({str(row["model"]) for row in used if row.get("model")}),
         "prompt_sha256": prompt_sha256,
         "source_revision": launch["worktree"]["source_revision"],
-        "worktree": launch["worktree"]["path"],
+        **({"worktree": folder} if (folder := launch["worktree"]["path"]) is not None else {}),
         "environment": {},
         "retry_of_run_id": launch["session"]["retry_of"],
         "started_at": launch["session"]["created_at"],
@@ -86,8 +86,8 @@ def process_result(
         at: the present time.
     """
     exit_code = outcome.exit_code or 0
-    interrupted = outcome.signal is not None
-    category = "none" if exit_code == 0 else "signal" if interrupted else "nonzero-exit"
+    category = "none" if exit_code == 0 else "nonzero-exit" if outcome.signal is None else "signal"
+    told = facts.command
     return {
         "schema": "agent-workflow/process-result/v1",
         "argv": [program],
@@ -96,11 +96,11 @@ def process_result(
         "exit_code": exit_code,
         "signal": outcome.signal,
         "timed_out": False,
-        "cancelled": interrupted,
+        "cancelled": outcome.executor_result == "interrupted",
         "stdout_truncated": False,
         "stderr_truncated": False,
-        "stdout_bytes": facts.stdout_bytes,
-        "stderr_bytes": facts.stderr_bytes,
+        "stdout_bytes": facts.stdout_bytes if told is None else told.stdout_bytes,
+        "stderr_bytes": facts.stderr_bytes if told is None else told.stderr_bytes,
         "duration_seconds": seconds,
         "error_category": category,
         "runner_pid": launch["runner"]["pid"],

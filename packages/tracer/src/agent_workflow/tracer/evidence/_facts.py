@@ -2,21 +2,29 @@
 
 import contextlib
 import hashlib
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._journal import records
-from agent_workflow.tracer._json import decode_record
+from agent_workflow.tracer._json import as_int, decode_record
+from agent_workflow.tracer._kill_request import KILL
 from agent_workflow.tracer._replay import Row, SessionState, replay_state
 from agent_workflow.tracer.evidence._publications import Publication
 
 CLOSINGS: Final = ("workflow", "lost", "killed")
 """Names of the error events that end a session which did not end itself by ``finish``."""
 
-_NEEDLES: Final = (b'"type": "agent_start"', b'"type": "agent_end"', b'"type": "error"', b'"asked_again"')
+_NEEDLES: Final = (
+    b'"type": "agent_start"',
+    b'"type": "agent_end"',
+    b'"type": "error"',
+    b'"asked_again"',
+    b'"asked_to_end"',
+)
 
 
 @dataclass(slots=True)
@@ -29,6 +37,15 @@ class Call:
     payload: Mapping[str, Any] | None = None
 
 
+class Command(NamedTuple):
+    """How a command ended that was recorded by ``run``; its exit code is ``None`` where a signal ended it."""
+
+    exit_code: int | None
+    signal: int | None
+    stdout_bytes: int
+    stderr_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """One run of a session, as its files have it.
@@ -39,9 +56,11 @@ class Facts:
         calls: of agents, in the order in which they began.
         asked_again: how often each agent was.
         was_refused: its workflow did not accept it.
+        was_asked_to_end: by ``trace kill``, which did not give up.
         closing: name and reason of the event that ended it from outside of the workflow's code.
         last_sign_at: when it was last seen at work: its last event before that closing.
         stdout_bytes, stderr_bytes: what its agents have printed in the whole session.
+        command: the end of the command that the session is about, where ``run`` saw it.
     """
 
     session: Row
@@ -51,10 +70,12 @@ class Facts:
     calls: list[Call] = field(default_factory=list)
     asked_again: dict[str, int] = field(default_factory=dict)
     was_refused: bool = False
+    was_asked_to_end: bool = False
     closing: tuple[str, str] | None = None
     last_sign_at: str | None = None
     stdout_bytes: int = 0
     stderr_bytes: int = 0
+    command: Command | None = None
 
     @property
     def prompt_sha256(self) -> str:
@@ -151,7 +172,8 @@ def _events(path: Path, offset: int) -> Iterator[dict[str, Any]]:
 def _with_events(facts: Facts, events: Iterator[dict[str, Any]]) -> Facts:
     calls: dict[str, Call] = {}
     asked_again: dict[str, int] = {}
-    was_refused, closing = False, None
+    command: Command | None = None
+    was_refused, was_asked_to_end, closing = False, False, None
     for event in events:
         kind, name = event.get("type"), str(event.get("name"))
         payload = event["payload"] if isinstance(event.get("payload"), dict) else {}
@@ -160,14 +182,36 @@ def _with_events(facts: Facts, events: Iterator[dict[str, Any]]) -> Facts:
         elif kind == "agent_end":
             call = calls.setdefault(str(event.get("parent_id")), Call(name, str(event.get("ts"))))
             call.ended_at, call.payload = str(event.get("ts")), payload
+            command = _command(payload) or command
         elif kind == "log" and name == "asked_again":
             agent = str(payload.get("agent"))
             asked_again[agent] = asked_again.get(agent, 0) + 1
+        elif kind == "log" and name == KILL:
+            was_asked_to_end = payload.get("asked_to_end") is True
         elif kind == "error" and name == "not_accepted":
             was_refused = True
         elif kind == "error" and name in CLOSINGS:
             closing = (name, str(payload.get("error") or ""))
-    return replace(facts, calls=list(calls.values()), asked_again=asked_again, was_refused=was_refused, closing=closing)
+    return replace(
+        facts,
+        calls=list(calls.values()),
+        asked_again=asked_again,
+        was_refused=was_refused,
+        was_asked_to_end=was_asked_to_end,
+        closing=closing,
+        command=command,
+    )
+
+
+def _command(payload: Mapping[str, Any]) -> Command | None:
+    """Read the end of a recorded command; other agents' calls have none at this place."""
+    code, name = as_int(payload.get("exit_code")), payload.get("signal")
+    out, err = as_int(payload.get("stdout_bytes")) or 0, as_int(payload.get("stderr_bytes")) or 0
+    if isinstance(name, str):
+        known = signal.Signals.__members__.get(name)
+        number = int(known) if known else as_int(name.removeprefix("signal "))
+        return None if number is None else Command(None, number, out, err)
+    return None if code is None else Command(code, None, out, err)
 
 
 def _sizes(files: SessionFiles, name: str) -> int:

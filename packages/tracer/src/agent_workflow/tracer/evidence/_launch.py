@@ -11,6 +11,7 @@ from agent_workflow.tracer._version import VERSION
 from agent_workflow.tracer.evidence._errors import NotTraced
 from agent_workflow.tracer.evidence._publications import Publication
 from agent_workflow.tracer.evidence._repository import Checkout
+from agent_workflow.tracer.evidence._state_root import ARCHIVE
 from agent_workflow.tracer.evidence._writing import read_document
 
 _SCHEMA: Final = "agent-workflow/traced-launch-contract/v1"
@@ -39,19 +40,11 @@ def launch_contract(
         trace: where the trace lies.
         redactor: takes secrets out of what people named.
     """
-    session = {"id": publication.session_id, "agent_name": None, "agent_class": None, "tier": None}
-    listed = [
-        {
-            "name": redactor.text(agent.name)[:128],
-            "coding_agent": redactor.text(agent.coding_agent)[:128],
-            "model": redactor.text(agent.model)[:256] or None,
-        }
-        for agent in agents.values()
-    ]
+    listed = [listed_agent(agent.name, agent.coding_agent, agent.model, redactor) for agent in agents.values()]
     return {
         "schema": _SCHEMA,
         "version": 1,
-        "session": {**session, "retry_of": publication.retry_of, "created_at": publication.began_at},
+        "session": listed_session(publication),
         "workflow": {"name": redactor.text(workflow)[:256]},
         "agents": listed,
         "worktree": {
@@ -63,6 +56,21 @@ def launch_contract(
         "runner": dict(runner),
         "trace": dict(trace),
         "tracer_version": VERSION,
+    }
+
+
+def listed_session(publication: Publication) -> dict[str, object]:
+    """Write the part of a launch contract that names the run."""
+    session = {"id": publication.session_id, "agent_name": None, "agent_class": None, "tier": None}
+    return {**session, "retry_of": publication.retry_of, "created_at": publication.began_at}
+
+
+def listed_agent(name: str, coding_agent: str, model: str, redactor: Redactor) -> dict[str, object]:
+    """Write an agent as a launch contract lists it."""
+    return {
+        "name": redactor.text(name)[:128],
+        "coding_agent": redactor.text(coding_agent)[:128],
+        "model": redactor.text(model)[:256] or None,
     }
 
 
@@ -82,7 +90,7 @@ def running_status(launch: Mapping[str, Any], at: str, prompt_sha256: str | None
         "disposition": None,
         "created_at": launch["session"]["created_at"],
         "updated_at": at,
-        "workdir": launch["worktree"]["path"],
+        "workdir": launch["worktree"]["path"] or "",
         # In the session's own directory: the request is in its state, what happened in its events.
         "prompt_path": f"{folder}/state.jsonl",
         "log_path": f"{folder}/events.jsonl",
@@ -114,6 +122,21 @@ _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "runner": (),
     "trace": ("adw_id", "database", "session_directory"),
 }
+
+
+def is_published(publication: Publication, files: SessionFiles) -> bool:
+    """Tell whether a run that a session remembers is there: it may be archived, or have failed to begin.
+
+    Args:
+        publication: of the session, recorded or imported.
+        files: the session.
+    """
+    archived = Path(publication.state_root) / ARCHIVE / publication.session_id
+    for directory in (publication.directory, archived):
+        trace = (read_document(directory / "launch-contract.json") or {}).get("trace")
+        if isinstance(trace, dict):
+            return trace.get("session_directory") == str(files.directory.absolute())
+    return False
 
 
 def is_run_of(launch: Mapping[str, Any], files: SessionFiles) -> bool:

@@ -75,15 +75,44 @@ def _spend(calls: list[Call]) -> dict[str, object]:
         name: _sum_tokens(usage.get(part) for usage in usages for part in parts) if usages else None
         for name, parts in _TOKENS.items()
     }
-    cost = _sum_money([(call.payload or {}).get("cost") for call in calls])
+    paid = [call for call in calls if not _spent_nothing(call)]
+    cost = _sum_money([(call.payload or {}).get("cost") for call in paid])
+    estimated, catalogue = _estimate(paid)
     spent |= {
         "cost": cost,
         "provider_billed_cost": cost,
-        "local_estimated_cost": None,
-        "currency": None if cost is None else "USD",
-        "price_catalog_id": None,
+        "local_estimated_cost": estimated,
+        "currency": "USD" if cost is not None or estimated is not None else None,
+        "price_catalog_id": catalogue,
     }
     return spent
+
+
+def _spent_nothing(call: Call) -> bool:
+    """Tell whether an imported turn called no model that counts for it: it has no price because it needs none."""
+    return (call.payload or {}).get("spend") == []
+
+
+def _estimate(calls: list[Call]) -> tuple[float | None, str | None]:
+    """Sum up what calls without billed money would have cost at list price, never added to what was billed.
+
+    Returns:
+        The sum and the name of the price list; both unknown unless each of those calls has an estimate, all are of one
+        list, and what a subscription covers does not meet what is paid by use.
+    """
+    unpaid = [call.payload or {} for call in calls if dollars((call.payload or {}).get("cost")) is None]
+    total = _sum_money([payload.get("estimated_cost") for payload in unpaid])
+    catalogues = {payload.get("price_catalogue") for payload in unpaid}
+    if total is None or len(catalogues) != 1 or _mixes_bases(unpaid):
+        return None, None
+    (catalogue,) = catalogues
+    return (total, catalogue[:256]) if isinstance(catalogue, str) else (None, None)
+
+
+def _mixes_bases(payloads: list[Mapping[str, Any]]) -> bool:
+    groups = [payload.get("spend") for payload in payloads]
+    bases = {group.get("basis") for listed in groups if isinstance(listed, list) for group in listed}
+    return {"estimated", "subscription"} <= bases
 
 
 def _usages(call: Call) -> list[Mapping[str, Any]]:

@@ -15,11 +15,13 @@ from agent_workflow.tracer._errors import (
     PermissionBreach,
     ProviderError,
 )
+from agent_workflow.tracer._kill_request import ENDED_BY_KILL, FRONT_WAS_KILLED
 from agent_workflow.tracer._replay import Row
 from agent_workflow.tracer._shown import RUNNING
 from agent_workflow.tracer.evidence._facts import Facts
 
-_SIGNALS: Final = {"SIGHUP": 1, "SIGINT": 2, "SIGTERM": 15}
+_SIGNALS: Final = {"SIGHUP": 1, "SIGINT": 2, "SIGTERM": 15, FRONT_WAS_KILLED: 9}
+_NAMES: Final = {9: "SIGKILL"}
 _CLASS_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=: )")
 _SENTENCES: Final = {
     "gate_failed": "gates failed",
@@ -112,6 +114,10 @@ def conclude(facts: Facts, categories: Mapping[str, str]) -> Outcome:
     category, told, number = _failure(facts, categories)
     result = {"interrupted": "interrupted", "not_accepted": "completed"}.get(category, "failed")
     policy = _policy(facts, categories, is_success=False)
+    exit_code = 1 if number is None else 128 + number
+    if facts.command is not None:  # its own word goes before what its recorder makes of it
+        number = facts.command.signal
+        exit_code = 128 + (number or 0) if facts.command.exit_code is None else facts.command.exit_code
     return Outcome(
         status="interrupted" if result == "interrupted" else "failed",
         executor_result=result,
@@ -119,9 +125,36 @@ def conclude(facts: Facts, categories: Mapping[str, str]) -> Outcome:
         terminal_error=told,
         policy_result=policy,
         failed_gates=_failed_gates(facts, policy),
-        exit_code=1 if number is None else 128 + number,
+        exit_code=exit_code,
         signal=number,
     )
+
+
+def conclude_imported(facts: Facts) -> Outcome:
+    """Decide how a session ended of which only the agent's own record is known: by its last turn.
+
+    Args:
+        facts: what its session's files say.
+    """
+    if facts.session.get("status") == "success":
+        return Outcome("completed", "completed", None, None, "not_evaluated", is_success=True)
+    main = next((row.get("coding_agent") for row in facts.agents), None)  # the conversation has its agent's plain name
+    calls = [call for call in facts.calls if call.agent == main and call.payload] or facts.calls
+    sends = (calls[-1].payload or {}).get("sends") if calls else None
+    last = sends[-1] if isinstance(sends, list) and sends and isinstance(sends[-1], dict) else {}
+    category, told = _IMPORTED.get(str(last.get("verdict")), _UNANSWERED)
+    result = category if category in ("interrupted", "lost") else "failed"
+    status = "interrupted" if result == "interrupted" else "failed"
+    return Outcome(status, result, category, told, "not_evaluated")
+
+
+_UNANSWERED: Final = ("lost", "the agent's record stops before an answer")
+_IMPORTED: Final = {
+    "aborted": ("interrupted", "its last turn was interrupted"),
+    "provider_error": ("provider_error", "the model's provider refused"),
+    "failed": ("agent_failed", "its last turn failed"),
+    "cut_off": ("agent_failed", "its last answer was cut off"),
+}
 
 
 def _failure(facts: Facts, categories: Mapping[str, str]) -> tuple[str, str, int | None]:
@@ -129,7 +162,10 @@ def _failure(facts: Facts, categories: Mapping[str, str]) -> tuple[str, str, int
     name, reason = facts.closing or ("", "")
     failed = [row for row in facts.phases if row.get("status") != "success"]
     if name == "workflow" and reason in _SIGNALS:
-        return "interrupted", f"it was ended by {reason}", _SIGNALS[reason]
+        number = _SIGNALS[reason]
+        return "interrupted", f"it was ended by {_NAMES.get(number, reason)}", number
+    if facts.was_asked_to_end:
+        return "interrupted", f"it was {ENDED_BY_KILL}", None
     if name == "workflow" and reason.startswith(REFUSED_CONFIGURATION):
         return "configuration", REFUSED_CONFIGURATION, None
     if failed:

@@ -27,6 +27,7 @@ class Publication:
         began_at: when it was claimed, as the trace writes times.
         events_from, state_from: bytes of the session's two journals that are older than the run.
         retry_of: the run that the session was published in before.
+        content: digest of what the evidence of an imported session says.
     """
 
     state_root: str
@@ -36,6 +37,7 @@ class Publication:
     events_from: int = 0
     state_from: int = 0
     retry_of: str | None = None
+    content: str | None = None
 
     @property
     def directory(self) -> Path:
@@ -62,6 +64,15 @@ def remember(files: SessionFiles, runs: list[Publication]) -> None:
     marker = unsealed_marker(files)
     marker.parent.mkdir(exist_ok=True)
     marker.touch()
+    write_list(files, runs)
+
+
+def write_list(files: SessionFiles, runs: list[Publication]) -> None:
+    """Write where a session is published.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     write_atomically(files.directory / "evidence.json", json.dumps({"runs": [asdict(run) for run in runs]}).encode())
 
 
@@ -92,7 +103,7 @@ def _publication(item: Any) -> Publication | None:  # noqa: ANN401 - whatever th
         read = Publication(**{name: item[name] for name in Publication.__dataclass_fields__ if name in item})
     except TypeError:
         return None
-    if read.retry_of is not None and not isinstance(read.retry_of, str):
+    if not all(value is None or isinstance(value, str) for value in (read.retry_of, read.content)):
         return None
     texts = (read.state_root, read.session_id, read.program, read.began_at)
     numbers = (read.events_from, read.state_from)

@@ -2,26 +2,25 @@
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._config import Config
 from agent_workflow.tracer._errors import TracerError
-from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._replay import session_lock
 from agent_workflow.tracer._tracer import Tracer, say
-from agent_workflow.tracer.evidence._claiming import claim, free_names
-from agent_workflow.tracer.evidence._errors import NotTraced, RunIsBusy
-from agent_workflow.tracer.evidence._launch import is_run_of, launch_contract, read_launch, running_status
+from agent_workflow.tracer.evidence._claiming import claim, fill_running, free_names, remove_left_behind
+from agent_workflow.tracer.evidence._errors import RunIsBusy
+from agent_workflow.tracer.evidence._launch import is_published, launch_contract, read_launch, running_status
 from agent_workflow.tracer.evidence._lifecycle import phase_move
 from agent_workflow.tracer.evidence._lock import run_lock
 from agent_workflow.tracer.evidence._publications import Publication, forget, publications, remember
 from agent_workflow.tracer.evidence._repository import Checkout, look_at
-from agent_workflow.tracer.evidence._state_root import ARCHIVE, runs_directory, state_root
+from agent_workflow.tracer.evidence._state_root import runs_directory, state_root
 from agent_workflow.tracer.evidence._writing import append_lifecycle_locked, is_sealed, write_document_locked
 
 _PATIENCE_SECONDS: Final = 0.2
@@ -48,14 +47,18 @@ class Publisher:
         self._publication: Publication | None = None
         self._launch: dict[str, Any] = {}
         self._waiting: list[dict[str, Any]] = []
+        self._workflow = self._program = ""
 
-    def begin(self, events_from: int, state_from: int) -> None:
+    def begin(self, events_from: int, state_from: int, *, workflow: str, program: str) -> None:
         """Claim a run directory, or join the one of the session that is not sealed.
 
         Args:
             events_from: bytes of the session's events that are older.
             state_from: bytes of its state that are older.
+            workflow: the name that the trace shows.
+            program: file name of what is run.
         """
+        self._workflow, self._program = workflow, program
         if not self._config.publish:
             return
         with self._guarded():
@@ -117,7 +120,7 @@ class Publisher:
 
     def _begin(self, runs: Path, checkout: Checkout, events_from: int, state_from: int) -> None:
         files = self._tracer.files
-        known = [item for item in publications(files) if _is_published(item, files)]
+        known = [item for item in publications(files) if is_published(item, files)]
         if known and known[-1].directory.exists() and not is_sealed(known[-1].directory):
             self._publication, self.directory = known[-1], known[-1].directory
             self._launch = read_launch(self.directory)
@@ -126,14 +129,15 @@ class Publisher:
                 (self.directory / "final-status.json").unlink(missing_ok=True)
             self._move(_JOINED)
             return
+        remove_left_behind(runs)
         retry_of = known[-1].session_id if known else None
         for name in free_names(runs, files):
-            program = self._tracer.redactor.text(Path(sys.argv[0]).name or "workflow")
+            program = self._tracer.redactor.text(self._program)
             publication = Publication(str(runs.parent), name, program, _clock.now(), events_from, state_from, retry_of)
             self._launch = self._contract(publication, checkout)
             remember(files, [*known, publication])
             status = running_status(self._launch, publication.began_at)
-            if claim(publication.directory, self._launch, status):
+            if claim(publication.directory, partial(fill_running, self._launch, status)):
                 self._publication, self.directory = publication, publication.directory
                 return
 
@@ -147,7 +151,7 @@ class Publisher:
         }
         return launch_contract(
             publication,
-            workflow=Path(sys.argv[0]).stem or "workflow",
+            workflow=self._workflow,
             agents=config.agents,
             root=str(config.root),
             checkout=checkout,
@@ -192,12 +196,3 @@ _JOINED: Final = {
     "new": "running",
     "reason": "another process joined the session",
 }
-
-
-def _is_published(publication: Publication, files: SessionFiles) -> bool:
-    """Tell whether a run that a session remembers is there: it may be archived, or have failed to begin."""
-    archived = Path(publication.state_root) / ARCHIVE / publication.session_id
-    for directory in (publication.directory, archived):
-        with contextlib.suppress(NotTraced):
-            return is_run_of(read_launch(directory), files)
-    return False

@@ -46,8 +46,13 @@ def seal_run(directory: Path) -> bool:
         return seal_run_locked(directory)
 
 
-def seal_run_locked(directory: Path) -> bool:
-    """Seal a run as ``seal_run`` does, for a caller that holds its lock."""
+def seal_run_locked(directory: Path, session_id: str = "") -> bool:
+    """Seal a run as ``seal_run`` does, for a caller that holds its lock.
+
+    Args:
+        directory: of the run.
+        session_id: its name, where the directory has not got that yet.
+    """
     if is_sealed(directory):
         return False
     try:
@@ -57,7 +62,7 @@ def seal_run_locked(directory: Path) -> bool:
             raise EvidenceError(f"{directory} is empty: there is nothing to seal", path=directory)
         receipt = {
             "schema": "agent-workflow/final-receipt/v1",
-            "session_id": directory.name,
+            "session_id": session_id or directory.name,
             "sealed_at": _clock.now(),
             "artifacts": [{"path": item.path, "size": item.size, "sha256": item.sha256} for item in artifacts],
         }

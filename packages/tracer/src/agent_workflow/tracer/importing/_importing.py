@@ -3,7 +3,6 @@
 import os
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_workflow.trace_schema import NewerTraceSchema
@@ -14,55 +13,13 @@ from agent_workflow.tracer._redaction import Redactor, secrets_of
 from agent_workflow.tracer.importing import _opencode_database as opencode_database
 from agent_workflow.tracer.importing._formats import session_files
 from agent_workflow.tracer.importing._ledger import NAME, Ledger
+from agent_workflow.tracer.importing._publishing import QUIET_SECONDS, publish
+from agent_workflow.tracer.importing._report import ImportProgress, ImportReport
 from agent_workflow.tracer.importing._session_events import ImportedSession
 from agent_workflow.tracer.importing._session_files import write_session
 from agent_workflow.tracer.importing._source_files import RACY_NS, Looked, look
 from agent_workflow.tracer.importing._taking import Taken, take_document, take_file
 from agent_workflow.tracer.pricing import Prices, load_prices
-
-
-@dataclass(frozen=True, slots=True)
-class ImportProgress:
-    """How far an import has come.
-
-    Attributes:
-        bytes_read, bytes_new: of the files that have changed.
-        sessions_written, sessions_changed: of the trace; zero as long as files are read.
-    """
-
-    bytes_read: int
-    bytes_new: int
-    sessions_written: int = 0
-    sessions_changed: int = 0
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """What an import did.
-
-    Attributes:
-        files: that were looked at.
-        unchanged: of them, since the last time.
-        foreign: that are nobody's session.
-        bytes_read: of their new content.
-        agents: how many files of each agent were read.
-        written: sessions whose files and rows are new or have changed, oldest first.
-        damaged: sentences on lines that could not be read, with file and line; everything else was imported.
-        waiting: sentences on tails without a newline, which a writer may still complete.
-        unreadable: sentences on files and folders that could not be read.
-        catalogue: the price list that estimates are from, empty when there is none.
-    """
-
-    files: int = 0
-    unchanged: int = 0
-    foreign: int = 0
-    bytes_read: int = 0
-    agents: dict[str, int] = field(default_factory=dict)
-    written: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    catalogue: str = ""
 
 
 def import_sessions(
@@ -74,6 +31,8 @@ def import_sessions(
     prices: Prices | None = None,
     redactor: Redactor | None = None,
     written: Callable[[SessionFiles], None] | None = None,
+    publish_to: Path | None = None,
+    quiet_seconds: float = QUIET_SECONDS,
 ) -> ImportReport:
     """Turn session files of coding agents into sessions of a trace.
 
@@ -88,6 +47,8 @@ def import_sessions(
         prices: for estimates; the bundled list by default, if it is installed.
         redactor: what to keep out; by default the secrets of this process's environment.
         written: is called with the directory of each session that was written.
+        publish_to: a state root; sessions that have changed since they were published become runs there.
+        quiet_seconds: how long a session must have been quiet for that.
 
     Raises:
         TraceReadError: the ledger or the database cannot be opened, or another import is at work.
@@ -102,6 +63,8 @@ def import_sessions(
         importer = _Importer(ledger, report, progress or _nobody)
         importer.read(paths)
         importer.write(db, data_dir, listed, keep, written)
+        if publish_to is not None:
+            publish(ledger, data_dir, db, publish_to, keep, report, importer.show_published, quiet_seconds)
     finally:
         ledger.close()
     return report
@@ -144,7 +107,7 @@ class _Importer:
             with opencode_database.opened(Path(path)) as connection:
                 for stored in opencode_database.sessions(connection):
                     place = f"{path}#{stored.session_id}"
-                    looked = Looked(status.st_dev, status.st_ino, stored.entries, stored.newest)
+                    looked = Looked(status.st_dev, status.st_ino, stored.entries, stored.newest * 1_000_000)
                     self.report.files += 1
                     if known.get(place, ())[:4] == looked:
                         self.report.unchanged += 1
@@ -211,6 +174,11 @@ class _Importer:
                         written(files)
         finally:
             connection.close()
+
+    def show_published(self, number: int, of: int) -> None:
+        """Tell how many runs are published."""
+        count = len(self.report.written)
+        self.progress(ImportProgress(self.bytes_new, self.bytes_new, count, count, number, of))
 
     def _write(
         self, connection: sqlite3.Connection, files: SessionFiles, prices: Prices | None, redactor: Redactor

@@ -16,7 +16,7 @@ from agent_workflow.tracer.importing._item_rows import MODEL_CALL, TOOL_CALL, TU
 from agent_workflow.tracer.importing._items import Item
 
 NAME: Final = "imported.db"
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 _AS_JSON: Final = ("state", "facts", "damaged")
 _CUT: Final = "cut_json"  # what is left of a value that is too large
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS sources (
 CREATE INDEX IF NOT EXISTS sources_by_session ON sources (adw_id);
 CREATE TABLE IF NOT EXISTS sessions (
     adw_id TEXT PRIMARY KEY, started_at TEXT NOT NULL, ended_at TEXT NOT NULL, is_dirty INTEGER NOT NULL,
-    is_empty INTEGER NOT NULL DEFAULT 0);
+    is_empty INTEGER NOT NULL DEFAULT 0, is_published INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS items (
     source INTEGER NOT NULL, kind INTEGER NOT NULL, key TEXT NOT NULL, turn TEXT NOT NULL, lane TEXT NOT NULL,
     at TEXT NOT NULL, position INTEGER NOT NULL, is_copy INTEGER NOT NULL, weight INTEGER NOT NULL,
@@ -262,8 +262,27 @@ class Ledger:
     def written(self, adw_id: str, *, is_empty: bool) -> None:
         """Note that a session's files and rows are what this ledger holds; an empty one has none."""
         self._connection.execute(
-            "UPDATE sessions SET is_dirty = 0, is_empty = ? WHERE adw_id = ?", (int(is_empty), adw_id)
+            "UPDATE sessions SET is_dirty = 0, is_empty = ?, is_published = 0 WHERE adw_id = ?",
+            (int(is_empty), adw_id),
         )
+
+    def unpublished(self) -> list[tuple[str, str, int]]:
+        """Return the sessions that were written since they were published, oldest first.
+
+        Returns:
+            Of each its id, the time of its last record, and when the newest of its files changed, in nanoseconds.
+        """
+        statement = (
+            "SELECT session.adw_id, session.ended_at, max(source.mtime_ns) FROM sessions AS session"
+            " JOIN sources AS source ON source.adw_id = session.adw_id"
+            " WHERE NOT is_published AND NOT is_empty AND NOT is_dirty GROUP BY session.adw_id"
+            " ORDER BY session.started_at, session.adw_id"
+        )
+        return list(self._connection.execute(statement))
+
+    def published(self, adw_id: str) -> None:
+        """Note that what was written of a session is published."""
+        self._connection.execute("UPDATE sessions SET is_published = 1 WHERE adw_id = ?", (adw_id,))
 
     def sources_of(self, adw_id: str) -> list[Source]:
         """Return the files of a session, the conversation's own first."""

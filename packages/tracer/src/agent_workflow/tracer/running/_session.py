@@ -6,13 +6,16 @@ import re
 import shlex
 import signal
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
 from agent_workflow.tracer import _clock
+from agent_workflow.tracer._config import AgentConfig, Config
 from agent_workflow.tracer._ensure import ensure
 from agent_workflow.tracer._errors import AgentError, AgentFailed, TraceWriteFailed
 from agent_workflow.tracer._identity import recorded_command
+from agent_workflow.tracer._kill_request import ENDED_BY_KILL, FRONT_WAS_KILLED
 from agent_workflow.tracer._params import PhaseParams
 from agent_workflow.tracer._phase import Phase
 from agent_workflow.tracer._processes import find
@@ -45,9 +48,9 @@ class Session:
             launch: what is to be recorded.
             answer: tells the front something.
         """
-        program = PurePath(launch.options.command[0]).name
-        self.name = launch.options.name or program or "command"
-        self.lane = _lane(program if launch.options.agent == "auto" else launch.options.agent)
+        self._program = PurePath(launch.options.command[0]).name or "command"
+        self.name = launch.options.name or self._program
+        self.lane = _lane(self._program if launch.options.agent == "auto" else launch.options.agent)
         self._launch = launch
         self._answer = answer
         self._streams: dict[str, Stream] = {}
@@ -73,11 +76,10 @@ class Session:
         config, problems = settle(options.db, Path.cwd())
         for problem in problems:
             say(f"{config.path}: {problem}; the command runs all the same")
-        run = ensure(config, self._launch.adw_id)
+        run = ensure(self._without_roster(config), self._launch.adw_id, workflow=self.name, program=self._program)
         if options.is_verbose:
             say(f"session {run.adw_id} is kept in {run.files.directory}, its rows in {config.db}")
         try:
-            run.tracer.row("sessions", adw_name=self.name)
             run.set_request(options.request or shlex.join(options.command))
             with contextlib.suppress(AgentError), run.phase(self._params()) as phase:
                 phase.note_answer()  # nobody parses a reply here: success is the command's own
@@ -88,6 +90,12 @@ class Session:
             run.close_early(run.way_out.reason or str(error) or type(error).__name__)
             if not (self._stopped_by and isinstance(error, SystemExit)):
                 raise
+
+    def _without_roster(self, config: Config) -> Config:
+        """Leave out the agents that the repository's workflows may call: this command is none of them."""
+        kind = self._launch.options.agent
+        agents = {} if kind == "auto" else {self.lane: AgentConfig(self.lane, kind, "")}
+        return replace(config, agents=agents)
 
     def _params(self) -> PhaseParams:
         return PhaseParams(name=_PHASE, kind="agent", owner=self.lane, description=f"Run {self.name} and record it")
@@ -159,10 +167,13 @@ class Session:
         if self._row is not None:
             phase.run.tracer.row("processes", id=self._row, ended_at=at)
         if was_killed:
-            raise AgentFailed("agent-workflow run was killed, and the command was ended")
-        if self._stopped_by:  # as if a workflow had got the signal
+            phase.run.way_out.reason, self._stopped_by = FRONT_WAS_KILLED, signal.SIGKILL
+        elif self._stopped_by:  # as if a workflow had got the signal
             phase.run.way_out.reason = self._stopped_by.name
+        if self._stopped_by:
             raise SystemExit(128 + self._stopped_by)
+        if phase.run.is_asked_to_end:  # though the command may have ended well when it was told to end
+            raise AgentFailed(ENDED_BY_KILL)
         if fault is not None:  # says more than the exit code
             raise fault
         if self._ended is not None and self._ended.fault:

@@ -2,6 +2,7 @@
 import { FIRST_EVENTS } from "../early.js";
 import { ask, getJson, postJson } from "./api.js";
 import { moment } from "./format.js";
+import { moneyOfSession } from "./money.js";
 import { explainError } from "../trace/cause.js";
 
 const base = (project) => (project ? `api/projects/${encodeURIComponent(project)}` : "api");
@@ -75,7 +76,9 @@ function dressed(session) {
   return {
     ...session,
     cost,
-    cost_note: cost == null ? "tokens were used, but no price was recorded" : undefined,
+    money: moneyOfSession(session),
+    // Nothing counted and no price: nobody told what was used.
+    tokens: session.total_tokens === 0 && session.total_cost == null ? null : session.total_tokens,
     reason: explainError(said) || said,
     because: session.shown_because,
     markers: (session.marks ?? []).filter(([offset]) => offset != null).map(([offset, type, phase, ok]) => ({ at: began + offset, type, lane: owners.get(phase) ?? "session", ok })),

@@ -69,11 +69,11 @@ function Spend({ rows }) {
   const billed = rows.reduce((sum, row) => sum + row.provider_billed_sample_count, 0);
   const estimated = rows.reduce((sum, row) => sum + row.local_estimated_sample_count, 0);
   return html`<section class="fleet-part" aria-label="Spend"><h2>Spend</h2>
-    <p class="small soft">What providers billed and what was estimated on this machine are different kinds of money, and are never added up.${billed + estimated === 0 ? " No run recorded either." : ` ${plural(billed, "billed sample")}, ${plural(estimated, "estimated sample")}.`}</p>
+    <p class="small soft">What providers billed and what was estimated on this machine are different kinds of money, and are never added up. What a subscription covers is among the estimates, at list price: the index does not tell it apart.${billed + estimated === 0 ? " No run recorded either." : ` ${plural(billed, "billed sample")}, ${plural(estimated, "estimated sample")}.`}</p>
     ${priced && html`<${Chart} title="Spend by day" summary="US dollars" x=${x} series=${series} format=${(value) => money(value)} bars />`}
     <div class="scrolls" tabindex="0" role="group" aria-label="Spend by executor and model, scrollable"><table><thead><tr><th scope="col">executor</th><th scope="col" class="num">runs</th><th scope="col" class="num">input</th><th scope="col" class="num">output</th><th scope="col" class="num">billed</th><th scope="col" class="num">of</th><th scope="col" class="num">estimated</th><th scope="col" class="num">of</th></tr></thead>
       <tbody>${groups.map((row) => html`<tr key=${row.key}><td>${who(row)}</td><td class="num">${count(row.run_count)}</td><td class="num">${number(row.input_tokens)}</td><td class="num">${number(row.output_tokens)}</td>
-        <td class="num">${paid(row.provider_billed_cost, row.currency)}</td><td class="num soft">${plural(row.provider_billed_sample_count, "sample")}</td><td class="num">${paid(row.local_estimated_cost, row.currency)}</td><td class="num soft">${plural(row.local_estimated_sample_count, "sample")}</td></tr>`)}
+        <td class="num">${paid(row.provider_billed_cost, row.currency)}</td><td class="num soft">${plural(row.provider_billed_sample_count, "sample")}</td><td class="num">${row.local_estimated_cost == null ? "" : "≈"}${paid(row.local_estimated_cost, row.currency)}</td><td class="num soft">${plural(row.local_estimated_sample_count, "sample")}</td></tr>`)}
         ${groups.length === 0 && html`<tr><td colspan="8" class="soft">No run in this span.</td></tr>`}</tbody></table></div></section>`;
 }
 

@@ -1,7 +1,7 @@
-/** Small values: times, ages, money, tokens, context. */
+/** Small values: times, ages, tokens, context. */
 import { html } from "../core/html.js";
 import { oneLine } from "../core/text.js";
-import { ago, clock, count, dateTime, duration, exactTime, moment, money, percent, short } from "../core/format.js";
+import { ago, clock, count, dateTime, duration, exactTime, moment, percent, short } from "../core/format.js";
 
 export function Time({ at, form = "dateTime" }) {
   const value = moment(at);
@@ -14,13 +14,6 @@ export function Age({ at, now }) {
   const value = moment(at);
   if (value == null) return html`<span class="unknown">unknown</span>`;
   return html`<time datetime=${at} title=${exactTime(at)}>${ago(now - value)}</time>`;
-}
-
-/** Money with what is known about it: `null` reads unknown, nothing spent reads as a dash. */
-export function Money({ value, note, none = false, currency }) {
-  if (none) return html`<span class="soft" title="no agent was called">–<span class="sr">nothing spent</span></span>`;
-  if (value == null) return html`<span class="unknown" title=${note ?? "no price was recorded"}>unknown</span>`;
-  return html`<span class="num" title=${note ?? String(value)}>${money(value, currency)}</span>`;
 }
 
 export function Tokens({ value }) {

@@ -12,6 +12,9 @@ export function AgentConfig({ starts, agent }) {
     ["purpose", start.purpose],
     ["tools", "tools" in start ? (start.tools == null ? "all tools" : Array.isArray(start.tools) && start.tools.length === 0 ? "no tools" : [].concat(start.tools).join(", ")) : null],
     ["harness", Array.isArray(start.harness_engineering) ? start.harness_engineering.join(", ") || "nothing added" : start.harness_engineering],
+    ["command", Array.isArray(start.command) ? start.command.join(" ") : start.command],
+    ["folder", start.cwd],
+    ["branch", start.branch],
     ["session", start.session_id ?? agent?.session_id],
   ].filter(([, value]) => value != null && value !== "");
   if (rows.length === 0) return html`<p class="soft">This run did not record how the agent was set up.</p>`;

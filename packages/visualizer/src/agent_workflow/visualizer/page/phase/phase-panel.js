@@ -10,6 +10,7 @@ import { Span } from "../parts/values.js";
 import { explainError } from "../trace/cause.js";
 import { AgentConfig } from "./agent-config.js";
 import { CostTable } from "./cost-table.js";
+import { Ending } from "./ending.js";
 import { Envelopes } from "./envelopes.js";
 import { Gates } from "./gates.js";
 import { Prompts } from "./prompts.js";
@@ -25,7 +26,11 @@ export function PhasePanel({ project, trace, phase, spend, now, home, addressOfE
   const calls = useMemo(() => own.filter((event) => event.type === "tool_call"), [own]);
   const problems = useMemo(() => own.filter((event) => event.problem), [own]);
   const notes = useMemo(() => own.filter((event) => event.type === "log" && event.payload && typeof event.payload.message !== "string"), [own]);
+  // A command that was recorded from outside says how it ended; neither it nor an imported session has prompts of ours.
+  const ran = own.find((event) => event.type === "agent_end" && event.payload?.stdout_bytes != null);
   const starts = own.filter((event) => event.type === "agent_start");
+  const addressOfCall = (callId) => (log?.byCall.has(callId) ? addressOfEvent(log.byCall.get(callId).id) : null);
+  const imported = starts.some((event) => event.imported);
   const row = spend.rows.find((one) => one.phase.phase_id === phase.phase_id);
   const at = phases.indexOf(phase);
   const [previous, next] = [phases[at - 1], phases[at + 1]];
@@ -57,12 +62,13 @@ export function PhasePanel({ project, trace, phase, spend, now, home, addressOfE
       ${problems.length > 50 && html`<p class="small soft">and ${count(problems.length - 50)} more: the event list shows errors only when you ask it to.</p>`}<//>`}
     ${request != null && html`<${Section} name="phase-request" level=${3} title="Request"><${TextBlock} title="request" text=${pretty(request)} /><//>`}
     ${gates.length > 0 && html`<${Section} name="phase-gates" level=${3} title="Gates" aside=${gateWords(gates)}><${Gates} project=${project} adwId=${session.adw_id} gates=${gates} /><//>`}
-    ${isAgent && gates.length === 0 && !running && html`<p class="small soft">No gate looked at this phase.</p>`}
+    ${isAgent && gates.length === 0 && !running && !ran && !imported && html`<p class="small soft">No gate looked at this phase.</p>`}
     ${calls.length > 0 && html`<${Section} name="phase-calls" level=${3} title="Tool calls" aside=${plural(calls.length, "call")}><${ToolCalls} project=${project} adwId=${session.adw_id} calls=${calls} addressOfEvent=${addressOfEvent} /><//>`}
     ${envelopes.length > 0 && html`<${Section} name="phase-envelopes" level=${3} title="Handed over" aside=${plural(envelopes.length, "reply", "replies")}><${Envelopes} project=${project} adwId=${session.adw_id} envelopes=${envelopes} /><//>`}
-    ${row && html`<${Section} name="phase-cost" level=${3} title="Cost"><${CostTable} row=${row} open=${running} /><${Sends} project=${project} adwId=${session.adw_id} phaseId=${phase.phase_id} seenAt=${running ? own.length : "ended"} /><//>`}
-    ${isAgent && html`<${Section} name="phase-prompts" level=${3} title="Prompts" open=${false}><${Prompts} project=${project} adwId=${session.adw_id} phase=${phase} seenAt=${running ? own.length : "ended"} /><//>
-      <${Section} name="phase-agent" level=${3} title="Agent" aside=${visible(agents.find((one) => one.agent === phase.owner)?.model ?? "")}><${AgentConfig} starts=${starts} agent=${agents.find((one) => one.agent === phase.owner)} /><//>`}
+    ${row && html`<${Section} name="phase-cost" level=${3} title="Cost"><${CostTable} row=${row} open=${running} /><${Sends} project=${project} adwId=${session.adw_id} phaseId=${phase.phase_id} seenAt=${running ? own.length : "ended"} addressOf=${addressOfCall} /><//>`}
+    ${ran && html`<${Section} name="phase-command" level=${3} title="Command"><${Ending} payload=${ran.payload} tokens=${ran.tokens} isProcessOnly /><//>`}
+    ${isAgent && (ran || imported ? null : html`<${Section} name="phase-prompts" level=${3} title="Prompts" open=${false}><${Prompts} project=${project} adwId=${session.adw_id} phase=${phase} seenAt=${running ? own.length : "ended"} /><//>`)}
+    ${isAgent && html`<${Section} name="phase-agent" level=${3} title="Agent" aside=${visible(agents.find((one) => one.agent === phase.owner)?.model ?? "")}><${AgentConfig} starts=${starts} agent=${agents.find((one) => one.agent === phase.owner)} /><//>`}
     ${notes.length > 0 && request == null && html`<${Section} name="phase-notes" level=${3} title="Logged" aside=${plural(notes.length, "note")}>
       <ul class="stack">${notes.slice(0, 30).map((event) => html`<li key=${event.id}><${TextBlock} title=${`${clock(event.at, true)} · ${visible(event.name)}`} text=${pretty(event.payload)} /></li>`)}</ul>
       ${notes.length > 30 && html`<p class="small soft">and ${count(notes.length - 30)} more in the event list.</p>`}<//>`}`;

@@ -32,9 +32,15 @@ function Call({ project, adwId, call, find, target }) {
   const [open, setOpen] = useState(false);
   const ok = call.payload?.ok ?? call.ok;
   return html`<li class=${call.problem ? "call problem" : "call"}><details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
-    <summary><span class=${call.problem ? "tone-bad mono" : "soft mono"} title=${call.problem ? "failed" : ok === true ? "ended well" : "how it ended was not recorded"}>${call.problem ? "✗" : ok === true ? "✓" : "?"}</span>
-      <span class="mono wrap call-label"><${Marked} text=${call.label || visible(call.name)} find=${find} /></span>${call.problem && html`<span class="sr">failed</span>`}
+    <summary><span class=${call.denied ? "tone-wait mono" : call.problem ? "tone-bad mono" : "soft mono"} title=${wordOf(call, ok)}>${call.denied ? "⊘" : call.problem ? "✗" : ok === true ? "✓" : "?"}</span>
+      <span class="mono wrap call-label"><${Marked} text=${call.label || visible(call.name)} find=${find} /></span>${call.problem && html`<span class="sr">${wordOf(call, ok)}</span>`}
       <span class="num small soft">${call.took == null ? "" : duration(call.took)}</span></summary>
     ${open && html`<div class="call-body"><${Payload} project=${project} adwId=${adwId} event=${call} find=${find} /><p class="small"><a href=${target}>open as event</a></p></div>`}
   </details></li>`;
+}
+
+function wordOf(call, ok) {
+  if (call.denied) return "denied";
+  if (call.problem) return "failed";
+  return ok === true ? "ended well" : "how it ended was not recorded";
 }

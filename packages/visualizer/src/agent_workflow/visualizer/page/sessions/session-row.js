@@ -3,8 +3,9 @@ import { html } from "../core/html.js";
 import { duration, moment } from "../core/format.js";
 import { MOVING, statusOf } from "../core/status.js";
 import { oneLine, visible } from "../core/text.js";
+import { MoneyParts } from "../parts/money-parts.js";
 import { StatusMark } from "../parts/status-mark.js";
-import { Money, Time, Tokens } from "../parts/values.js";
+import { Time, Tokens } from "../parts/values.js";
 import { AgentTimeline } from "./agent-timeline.js";
 
 export function SessionRow({ session, index, target, now, isNew, narrow, onArchive, onFocus }) {
@@ -24,8 +25,8 @@ export function SessionRow({ session, index, target, now, isNew, narrow, onArchi
     </div>
     <div role="cell" class="c-agents"><${AgentTimeline} session=${session} now=${now} /></div>
     <div role="cell" class="c-phases"><${PhaseDots} phases=${session.phases} lost=${session.shown_status === "lost"} /></div>
-    <div role="cell" class="c-cost num"><span class="card-label">cost </span><${Money} value=${session.cost} none=${none} note=${session.cost_note} /></div>
-    <div role="cell" class="c-tokens num"><span class="card-label">tokens </span>${none ? html`<span class="soft">–</span>` : html`<${Tokens} value=${session.total_tokens} />`}</div>
+    <div role="cell" class="c-cost num"><span class="card-label">cost </span><${MoneyParts} parts=${session.money} none=${none} brief=${narrow} /></div>
+    <div role="cell" class="c-tokens num"><span class="card-label">tokens </span>${none ? html`<span class="soft">–</span>` : html`<${Tokens} value=${session.tokens} />`}</div>
     <div role="cell" class="c-runtime num"><span class="card-label">runtime </span>${runtime(session, moving ? now : null)}</div>
     <div role="cell" class="c-started num"><${Time} at=${session.started_at} /></div>
     <div role="cell" class="c-action">

@@ -21,12 +21,12 @@ export function EventList({ trace, handle, showLog, onShowLog, follow, onFollow,
     const passes = (KINDS.find(([name]) => name === kind) ?? KINDS[0])[2];
     const words = find.toLowerCase();
     const all = log?.events ?? [];
-    return all.filter((event) => passes(event) && (showLog || kind === "log" || event.type !== "log") && (!inPhase || event.phase === inPhase) && (!words || matches(event, words)));
+    return all.filter((event) => passes(event) && (showLog || kind === "log" || event.type !== "log" || event.retry) && (!inPhase || event.phase === inPhase) && (!words || matches(event, words)));
   }, [log, trace.version, kind, find, inPhase, showLog]);
   const places = useMemo(() => new Map(shown.map((event, index) => [event.id, index])), [shown]);
   const list = useRef(null);
   const all = log?.events.length ?? 0;
-  const hidden = showLog || kind === "log" ? 0 : (log?.events ?? []).reduce((sum, event) => sum + (event.type === "log" ? 1 : 0), 0);
+  const hidden = showLog || kind === "log" ? 0 : (log?.events ?? []).reduce((sum, event) => sum + (event.type === "log" && !event.retry ? 1 : 0), 0);
 
   if (handle) {
     handle.current = {

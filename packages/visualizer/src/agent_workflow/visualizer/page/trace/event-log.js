@@ -9,6 +9,8 @@ import { listOf, oneLine, parsed, pretty } from "../core/text.js";
 const TEXT_BUDGET = 4_000_000;
 /** Few, and the screens add them up or explain with them. */
 const ALWAYS_KEPT = new Set(["agent_start", "agent_end", "error"]);
+/** How agents call it that they try again by themselves. */
+const RETRIES = /(^|_)retry(_start|_scheduled)?$|^reconnecting$/;
 
 export class EventLog {
   constructor() {
@@ -26,6 +28,8 @@ export class EventLog {
     this.text = 0;
     this.problems = [];
     this.unsure = new Map();
+    this.byCall = new Map();
+    this.denials = new Map();
     this.newest = null;
   }
 
@@ -50,9 +54,20 @@ export class EventLog {
   add(event) {
     this.events.push(event);
     this.byId.set(event.id, event);
+    if (event.callId) this.byCall.set(event.callId, event);
+    for (const denial of event.denials ?? []) this.deny(denial);
+    if (this.denials.has(event.callId)) event.denied = this.denials.get(event.callId);
     if (event.problem) this.problems.push(event);
     if (event.type === "tool_call" && event.ok === null && event.cut) this.unsure.set(event.rowid, event);
     if (!this.newest || (event.end ?? event.at) >= (this.newest.end ?? this.newest.at)) this.newest = event;
+  }
+
+  /** The end of an agent says which of its calls were denied, mostly after they were recorded. */
+  deny(denial) {
+    if (typeof denial?.tool_call_id !== "string" || !denial.tool_call_id) return;
+    this.denials.set(denial.tool_call_id, denial);
+    const call = this.byCall.get(denial.tool_call_id);
+    if (call) call.denied = denial;
   }
 
   /**
@@ -101,11 +116,37 @@ export class EventLog {
       tokens: row.tokens,
       ok: facts.ok ?? row.ok ?? null,
       problem: isProblem(row.type, facts, row),
+      denied: null,
+      retry: row.type === "log" && RETRIES.test(row.name ?? ""),
+      ...whose(row, facts),
       size: row.payload_size ?? text.length,
       cut,
       payload: keep ? facts : null,
     };
   }
+}
+
+/** Who did it: the agent that the event names, the call it is nested in, what an agent's end tells of it. */
+function whose(row, facts) {
+  if (row.type === "tool_call") {
+    const args = facts.args && typeof facts.args === "object" ? facts.args : {};
+    const purpose = [args.subagent_type ?? args.agent, args.description].filter((text) => typeof text === "string").join(": ");
+    return { agent: textOf(facts.agent), callId: textOf(facts.tool_call_id), parentCall: textOf(facts.parent_tool_call_id), purpose: oneLine(purpose, 80) };
+  }
+  if (row.type === "agent_start") return { agent: textOf(row.name), imported: facts.imported === true };
+  if (row.type !== "agent_end") return {};
+  const sends = listOf(facts.sends) ?? [];
+  const last = sends[sends.length - 1]?.verdict;
+  return {
+    agent: textOf(facts.agent) ?? textOf(row.name),
+    answered: typeof last === "string" ? last === "answered" : null,
+    denials: sends.flatMap((send) => listOf(send?.denials) ?? []),
+    retries: sends.reduce((sum, send) => sum + (numberOrNull(send?.retries) ?? 0), 0),
+  };
+}
+
+function textOf(value) {
+  return typeof value === "string" && value ? value : null;
 }
 
 /** What counts as an error when somebody asks for the next one. */

@@ -7,6 +7,7 @@ import { TextBlock } from "../parts/text-block.js";
 import { explainError } from "./cause.js";
 import { typeOf } from "./event-types.js";
 import { Checks } from "../phase/checks.js";
+import { Ending } from "../phase/ending.js";
 
 export function EventPanel({ project, adwId, event, log, phases, from, home, addressOfEvent, addressOfPhase, onSeek }) {
   const type = typeOf(event);
@@ -48,7 +49,8 @@ export function Payload({ project, adwId, event, find = "" }) {
   if (fault) return html`<p class="note tone-wait">${visible(fault)}</p>`;
   if (payload === null) return html`<p class="soft">Reading ${count(event.size)} bytes …</p>`;
   if (typeof payload !== "object") return html`<${TextBlock} title="payload (no JSON object)" text=${pretty(payload)} find=${find} />`;
-  if (event.type === "tool_call") return html`<${ToolCall} payload=${payload} find=${find} />`;
+  if (event.type === "tool_call") return html`<${ToolCall} payload=${payload} denied=${event.denied} find=${find} />`;
+  if (event.type === "agent_end") return html`<${Ending} payload=${payload} tokens=${event.tokens} /><${Raw} payload=${payload} find=${find} />`;
   if (event.type === "gate_pass" || event.type === "gate_fail") return html`<${Checks} checks=${Array.isArray(payload.checks) ? payload.checks : null} violations=${payload.violations} passed=${event.type === "gate_pass"} /><${Raw} payload=${payload} find=${find} />`;
   if (event.type === "error") {
     const text = String(payload.error ?? payload.reason ?? pretty(payload));
@@ -59,11 +61,14 @@ export function Payload({ project, adwId, event, find = "" }) {
   return html`<${TextBlock} title="payload" text=${pretty(payload)} find=${find} />`;
 }
 
-function ToolCall({ payload, find }) {
+function ToolCall({ payload, denied, find }) {
   const args = payload.args ?? payload.arguments;
   const simple = args && typeof args === "object" && Object.keys(args).length > 0;
   const result = payload.result ?? payload.result_snippet;
   return html`<div class="stack">
+    ${denied && html`<p class="note tone-wait"><strong>Denied.</strong> It was not allowed to run${denied.reason ? `: ${visible(denied.reason)}` : "; why was not said"}.</p>`}
+    ${payload.interrupted && html`<p class="note tone-wait">It never came back: the agent ended first.</p>`}
+    ${payload.parent_tool_call_id && html`<p class="small soft">Made by a sub-agent, in call <span class="mono">${visible(payload.parent_tool_call_id)}</span>.</p>`}
     <p><span class=${`status ${payload.ok === false ? "tone-bad" : payload.ok === true ? "tone-good" : "tone-still"}`}><span class="glyph" aria-hidden="true">${payload.ok === false ? "✗" : payload.ok === true ? "✓" : "?"}</span>${payload.ok === false ? "failed" : payload.ok === true ? "ended well" : "how it ended was not recorded"}</span>
       <span class="soft small"> ${visible(payload.tool)}${payload.agent ? ` · ${visible(payload.agent)}` : ""}${payload.tool_call_id ? html` · <span class="mono">${visible(payload.tool_call_id)}</span>` : ""}</span></p>
     ${simple ? Object.entries(args).map(([name, value]) => html`<${TextBlock} key=${name} title=${`argument ${visible(name)}`} text=${pretty(value)} find=${find} />`) : html`<p class="soft small">${args == null ? "no arguments were recorded" : "called without arguments"}</p>`}

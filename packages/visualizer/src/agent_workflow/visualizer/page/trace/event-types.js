@@ -13,6 +13,8 @@ const TYPES = {
 };
 
 export function typeOf(event) {
+  if (event.denied) return { glyph: "⊘", word: "denied", tone: "wait" };
+  if (event.retry) return { glyph: "↻", word: "retry", tone: "wait" };
   if (event.type === "tool_call" && event.problem) return { glyph: "✗", word: "tool failed", tone: "bad" };
   const [glyph, word, tone] = TYPES[event.type] ?? ["•", event.type, "still"];
   return { glyph, word, tone };
@@ -22,6 +24,7 @@ export function typeOf(event) {
 export const KINDS = [
   ["", "all events", () => true],
   ["problems", "errors only", (event) => event.problem],
+  ["waits", "denials and retries", (event) => Boolean(event.denied) || event.retry],
   ["tool_call", "tool calls", (event) => event.type === "tool_call"],
   ["gates", "gates", (event) => event.type === "gate_pass" || event.type === "gate_fail"],
   ["agents", "agents and handoffs", (event) => ["agent_start", "agent_end", "handoff"].includes(event.type)],

@@ -1,7 +1,8 @@
 /** The phases as a table: what each did, how long it took, what it cost; the last line adds up. */
 import { html } from "../core/html.js";
-import { count, duration, exactMoney, moment, percent } from "../core/format.js";
+import { count, duration, moment, percent } from "../core/format.js";
 import { oneLine, visible } from "../core/text.js";
+import { MoneyParts } from "../parts/money-parts.js";
 import { StatusMark } from "../parts/status-mark.js";
 
 const dash = () => html`<span class="soft">–</span>`;
@@ -43,12 +44,12 @@ function PhaseRow({ phase, session, row, call, total, anyAgent, picked, target, 
 
 function CostCells({ row, total, open, reading }) {
   if (!row) return html`<td class="c-part"></td><td class="c-part"></td><td class="c-part"></td><td class="c-less"></td><td></td><td class="c-less c-rare"></td>`;
-  const share = row.total_cost != null && total.total_cost ? row.total_cost / total.total_cost : null;
+  const share = shareOf(row, total);
   const word = reading ? html`<span class="soft" title="still reading the events">…</span>` : open ? html`<span class="soft" title="known when the agent ends">not yet</span>` : html`<span class="unknown" title="the agent's end was not recorded, nor what this phase cost">unknown</span>`;
   const tokens = (value) => (row.ended ? amount(value) : dash());
   return html`<td class="num c-part">${tokens(row.input_tokens)}</td><td class="num c-part">${tokens(row.output_tokens)}${reasoning(row)}</td>
     <td class="num c-part" title=${`read ${count(row.cache_read_tokens)}, written ${count(row.cache_write_tokens)}`}>${tokens(plus(row.cache_read_tokens, row.cache_write_tokens))}</td>
-    <td class="num c-less">${row.ended ? amount(row.total_tokens) : word}</td><td class="num">${row.total_cost == null ? word : exactMoney(row.total_cost)}</td>
+    <td class="num c-less">${row.ended ? atLeast(row) : word}</td><td class="num">${row.ended ? html`<${MoneyParts} parts=${row.money} exact />` : word}</td>
     <td class="num share c-less c-rare">${share == null ? dash() : html`${percent(share)}<svg class="share-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=${share * 100} height="4" /></svg>`}</td>`;
 }
 
@@ -59,10 +60,21 @@ function Sums({ session, spend }) {
   return html`<tfoot>
     ${rows.some((row) => row.ended) && html`<tr><td class="c-less"></td><td></td><th scope="row">sum of the phases</th><td class="c-less"></td><td></td><td class="c-less c-rare"></td><td class="c-less"></td>
       <td class="num c-part">${amount(total.input_tokens)}</td><td class="num c-part">${amount(total.output_tokens)}${reasoning(total)}</td><td class="num c-part">${amount(plus(total.cache_read_tokens, total.cache_write_tokens))}</td>
-      <td class="num c-less">${amount(total.total_tokens)}</td><td class="num">${total.total_cost == null ? html`<span class="unknown">unknown</span>` : exactMoney(total.total_cost)}</td><td class="c-less c-rare"></td></tr>`}
+      <td class="num c-less">${amount(total.total_tokens)}</td><td class="num"><${MoneyParts} parts=${total.money} exact /></td><td class="c-less c-rare"></td></tr>`}
     ${unlike && html`<tr><td class="c-less"></td><td></td><th scope="row">the session as a whole</th><td class="c-less"></td><td></td><td class="c-less c-rare"></td><td class="c-less"></td>
-      <td class="c-part"></td><td class="c-part"></td><td class="c-part"></td><td class="num c-less">${amount(session.total_tokens)}</td><td class="num">${exactMoney(session.cost)}</td><td class="c-less c-rare"></td></tr>`}
+      <td class="c-part"></td><td class="c-part"></td><td class="c-part"></td><td class="num c-less">${amount(session.total_tokens)}</td><td class="num"><${MoneyParts} parts=${session.money} exact /></td><td class="c-less c-rare"></td></tr>`}
   </tfoot>`;
+}
+
+/** A share of money exists only where all of it is of one kind. */
+function shareOf(row, total) {
+  if (total.money.length !== 1 || row.money.length !== 1) return null;
+  const [part, whole] = [row.money[0].amount, total.money[0].amount];
+  return part != null && whole ? part / whole : null;
+}
+
+function atLeast(row) {
+  return row.partial ? html`<span title="the numbers are a lower bound: not all of it was told">≥ ${amount(row.total_tokens)}</span>` : amount(row.total_tokens);
 }
 
 function amount(value) {

@@ -7,13 +7,14 @@ import { MOVING } from "../core/status.js";
 import { limited, visible } from "../core/text.js";
 import { RunLink } from "../fleet/words.js";
 import { CopyButton } from "../parts/copy-button.js";
+import { MoneyParts } from "../parts/money-parts.js";
 import { StatusMark } from "../parts/status-mark.js";
-import { Money, Time, Tokens } from "../parts/values.js";
+import { Time, Tokens } from "../parts/values.js";
 import { runtime } from "../sessions/session-row.js";
 
 const EVIDENCE_MS = 5000;
 
-export function Summary({ project, trace, now, said, onArchive }) {
+export function Summary({ project, trace, now, said, onArchive, spend }) {
   const { session, usage } = trace;
   const moving = MOVING.has(session.shown_status);
   const none = !session.total_tokens && !session.total_cost && trace.agents.length === 0;
@@ -29,8 +30,8 @@ export function Summary({ project, trace, now, said, onArchive }) {
       <div><dt>engineer</dt><dd>${visible(session.engineer) || html`<span class="unknown">unknown</span>`}</dd></div>
       <div><dt>started</dt><dd><${Time} at=${session.started_at} /></dd></div>
       <div><dt>${session.shown_status === "lost" ? "last sign of life after" : moving ? "running for" : "runtime"}</dt><dd class="num">${runtime(session, moving ? now : null)}</dd></div>
-      <div><dt>cost</dt><dd><${Money} value=${session.cost} none=${none} note=${session.cost_note} /></dd></div>
-      <div><dt title="everything that was billed, over all turns; not the size of the conversation">tokens</dt><dd>${none ? html`<span class="soft">–</span>` : html`<span class="num">${count(session.total_tokens)}</span>`}</dd></div>
+      <div><dt>cost</dt><dd><${MoneyParts} parts=${told(session, trace, spend)} none=${none} /></dd></div>
+      <div><dt title="everything that was billed, over all turns; not the size of the conversation">tokens</dt><dd>${none ? html`<span class="soft">–</span>` : html`<span class=${session.tokens == null ? "unknown" : "num"}>${count(session.tokens)}</span>`}</dd></div>
       ${usage && !none && (usage.read > 0 || usage.written > 0) && html`<div><dt title="read for the first time: input and cache writes; cache reads left out">read</dt><dd><${Tokens} value=${usage.read} /></dd></div>
       <div><dt title="output, reasoning included">written</dt><dd><${Tokens} value=${usage.written} /></dd></div>`}
       <div class="summary-actions"><dt class="sr">actions</dt><dd>
@@ -39,6 +40,12 @@ export function Summary({ project, trace, now, said, onArchive }) {
       </dd></div>
     </dl>
   </header>`;
+}
+
+/** The row's money; where it does not say how much of it was billed, what its calls add up to. */
+function told(session, trace, spend) {
+  const isWhole = session.money.every((part) => part.kind !== "billed" || part.amount != null);
+  return isWhole || trace.reading || spend.total.money.length === 0 ? session.money : spend.total.money;
 }
 
 /** The run of the fleet that this session was published as, where the index knows one. */
