@@ -14,17 +14,6 @@ from tracer_lab import PI_CLI, PI_CONFIG, ModelServer, Project, processes_below
 
 
 @pytest.fixture(scope="session", autouse=True)
-def signals_are_not_ignored() -> Iterator[None]:
-    """Let what is started take SIGINT and SIGHUP; in the background or under nohup it would not, by inheritance."""
-    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
-    for number in ignored:
-        signal.signal(number, signal.SIG_DFL)
-    yield
-    for number in ignored:
-        signal.signal(number, signal.SIG_IGN)
-
-
-@pytest.fixture(scope="session", autouse=True)
 def evidence_stays_out_of_the_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let no workflow that a test starts publish to the state root of whoever runs the tests."""
     with pytest.MonkeyPatch.context() as patch:

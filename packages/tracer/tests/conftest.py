@@ -12,11 +12,20 @@ sys.path.insert(0, str(Path(__file__).parent))  # running_lab
 from running_lab import Lab
 
 
+@pytest.fixture(scope="session", autouse=True)
+def signals_are_not_ignored() -> Iterator[None]:
+    """Let what is started take SIGINT and SIGHUP; in the background or under nohup it would not, by inheritance."""
+    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    """Make an empty repository; what is started there takes SIGHUP, though the tests may run under nohup."""
+def lab(tmp_path: Path) -> Lab:
+    """Make an empty repository."""
     root = tmp_path / "lab"
     root.mkdir()
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield Lab(root)
-    signal.signal(signal.SIGHUP, before)
+    return Lab(root)
