@@ -26,8 +26,10 @@ class Lab:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.environment = {
-            key: value for key, value in os.environ.items() if key not in ("SSSF_DB", "AGENT_WORKFLOW_TRACE")
-        } | {"HOME": str(root / "home"), "XDG_STATE_HOME": str(root / "state")}
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("SSSF_DB", "AGENT_WORKFLOW_STATE_ROOT", "AGENT_WORKFLOW_TRACE")
+        } | {"HOME": str(root / "home"), "XDG_STATE_HOME": str(root.parent / "state")}
         (root / ".git").mkdir()
 
     @property

@@ -33,6 +33,14 @@ def test_unknown_command(lab: Lab) -> None:
     assert (b"four\n", b"on\n") == (lab.stored(), lab.stored("stderr.log"))
 
 
+def test_the_session_begins_with_its_command(lab: Lab) -> None:
+    """The command runs before anything is written; session and phase last as long as it does, at least."""
+    lab.recorded("sleep", "0.2")
+
+    (session,), (phase,), (call,) = lab.rows("sessions"), lab.rows("phases"), lab.events("agent_start")
+    assert session["started_at"] == phase["started_at"] == call["started_at"]
+
+
 def test_rows_of_a_session(lab: Lab) -> None:
     """A session with one phase, two processes that have ended, and nested events; a rebuild says the same."""
     lab.recorded("echo", "hi", options=("--name", "greet", "--request", "Say hi"))

@@ -121,6 +121,7 @@ class Session:
         for kind, *words in told:
             if kind == "start":
                 self._began = _clock.stamp(float(words[1]))
+                self._date_back(phase)
                 self._note_process(phase, int(words[0]))
                 agent.began(self._began)
             elif kind == "refused":
@@ -131,6 +132,11 @@ class Session:
                 self._finish(phase, agent, was_killed=kind == "killed")
             else:
                 self._note(kind, words)
+
+    def _date_back(self, phase: Phase) -> None:
+        """Let session and phase begin with the command, which ran before there was anything to write."""
+        phase.run.tracer.row("sessions", started_at=self._began)
+        phase.run.tracer.row("phases", phase_id=phase.id, started_at=self._began)
 
     def _note(self, kind: str, words: list[str]) -> None:
         if kind == "base":
