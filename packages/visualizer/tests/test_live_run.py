@@ -43,12 +43,12 @@ def start(root: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def wait_for(client: TestClient, word: str) -> dict[str, Any]:
-    """Poll until the session is shown with a word."""
+def wait_for(client: TestClient, word: str, phases: int = 0) -> dict[str, Any]:
+    """Poll until the session is shown with a word, and so many phases at least."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         rows = client.get("/api/sessions").json()
-        if isinstance(rows, list) and rows and rows[0]["shown_status"] == word:
+        if isinstance(rows, list) and rows and rows[0]["shown_status"] == word and len(rows[0]["phases"]) >= phases:
             row: dict[str, Any] = rows[0]
             return row
         time.sleep(0.05)
@@ -91,7 +91,7 @@ def test_a_run_that_was_killed_is_shown_as_lost(repository: Path, serve: Any) ->
     """SIGKILL leaves no word; its process does."""
     client: TestClient = serve(repository / "adws/adw_data/sssf.db")
     run = start(repository)
-    wait_for(client, "working")
+    wait_for(client, "working", phases=1)
 
     run.kill()
     run.communicate()
