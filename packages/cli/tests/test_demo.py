@@ -12,6 +12,8 @@ from agent_workflow.cli._demo_project import GOOD, HUNG, UNTRUE
 if TYPE_CHECKING:
     from packages.cli.tests.conftest import CommandLine
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def told(cli: "CommandLine", tmp_path: Path) -> Any:

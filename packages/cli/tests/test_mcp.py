@@ -26,6 +26,8 @@ from agent_workflow.index_store import KINDS
 if TYPE_CHECKING:
     from packages.cli.tests.conftest import CommandLine
 
+pytestmark = pytest.mark.slow
+
 MANY = "many-transitions"
 PROGRAM = str(Path(sys.executable).with_name("agent-workflow"))
 TOOLS = ["index_status", "query_index", "summarize_runs", "run_details", "workflow_edges"]

@@ -31,6 +31,8 @@ from agent_workflow.cli.otlp.span import Span
 if TYPE_CHECKING:
     from packages.cli.tests.conftest import CommandLine
 
+pytestmark = pytest.mark.slow
+
 _IDS = ("traceId", "spanId", "parentSpanId")
 Listen = Callable[..., Receiver]
 

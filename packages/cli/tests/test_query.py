@@ -15,6 +15,8 @@ from agent_workflow.index_store import KINDS
 if TYPE_CHECKING:
     from packages.cli.tests.conftest import CommandLine
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "\x1b]0;owned\x07\x1b[2J red \u202egnp.exe 日本語の要約は幅が二倍 " + "x" * 300
 
 

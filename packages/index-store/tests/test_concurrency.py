@@ -14,6 +14,8 @@ from sample_state import StateRoot
 from agent_workflow import index_store
 from agent_workflow.index_store import database
 
+pytestmark = pytest.mark.slow
+
 MISSING = ["missing"]
 
 

@@ -16,6 +16,8 @@ from sample_state import StateRoot, write_rich_run
 
 from agent_workflow import index_store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[MortalProcess]:

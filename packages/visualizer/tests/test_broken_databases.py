@@ -11,6 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 from trace_playground import Trace, fill
 
+pytestmark = pytest.mark.slow
+
 READS = ("/api/health", "/api/sessions", "/api/sessions/aaaa0001", "/api/sessions/aaaa0001/events", "/api/facets")
 
 

@@ -14,6 +14,8 @@ from agent_workflow.visualizer import _fleet_models
 from agent_workflow.visualizer._fleet import thinned
 from agent_workflow.visualizer._fleet_routes import KINDS
 
+pytestmark = pytest.mark.slow
+
 
 def document(path: Path, content: dict[str, Any]) -> None:
     """Write one JSON document."""

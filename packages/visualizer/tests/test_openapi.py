@@ -17,6 +17,8 @@ from trace_playground import Trace, fill
 from agent_workflow import index_store
 from agent_workflow.visualizer import create_app
 
+pytestmark = pytest.mark.slow
+
 _FOLDER = tempfile.TemporaryDirectory(prefix="agent-workflow-openapi-")
 _ROOT = Path(_FOLDER.name)
 _KNOWN = {"adw_id": "aaaa0001", "agent": "builder", "event_id": "evt_000000000001", "envelope_id": "env_1"}

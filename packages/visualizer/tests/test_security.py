@@ -11,6 +11,8 @@ from agent_workflow.visualizer import ServeOptions, serve
 from agent_workflow.visualizer._guard import Door
 from agent_workflow.visualizer._serving import CannotServe
 
+pytestmark = pytest.mark.slow
+
 ARCHIVE = "/api/sessions/aaaa0001/archive"
 
 

@@ -11,6 +11,8 @@ from agent_workflow.trace_schema import migrate
 from agent_workflow.visualizer import _short_way
 from agent_workflow.visualizer._event_pages import event_page_at_once
 
+pytestmark = pytest.mark.slow
+
 ADDRESS = "/api/sessions/aaaa0001/events"
 PLAIN = {"after": "0", "generation": "", "anchor": ""}
 
