@@ -57,8 +57,8 @@ def mode(path: Path) -> int:
         ({"AGENT_WORKFLOW_STATE_ROOT": "/chosen", "XDG_STATE_HOME": "/xdg"}, Path("/configured"), "/chosen"),
         ({"XDG_STATE_HOME": "/xdg"}, Path("/configured"), "/configured"),
         ({"XDG_STATE_HOME": "/xdg"}, None, "/xdg/agent-workflow"),
-        ({"XDG_STATE_HOME": "relative"}, None, f"{Path.home()}/.local/state/agent-workflow"),
-        ({"AGENT_WORKFLOW_STATE_ROOT": ""}, None, f"{Path.home()}/.local/state/agent-workflow"),
+        ({"XDG_STATE_HOME": "relative"}, None, str(Path.home() / ".local/state/agent-workflow")),
+        ({"AGENT_WORKFLOW_STATE_ROOT": ""}, None, str(Path.home() / ".local/state/agent-workflow")),
     ],
 )
 def test_state_root(environment: dict[str, str], configured: Path | None, expected: str) -> None:
