@@ -1,0 +1,104 @@
+"""Gates, and the rights that an agent has to write."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_workflow.tracer import (
+    BuildOutput,
+    GateContext,
+    GenericOutput,
+    ReviewOutput,
+    artifacts_exist,
+    files_non_empty,
+    json_parses,
+    tests_pass,
+    verdict_consistent,
+)
+from agent_workflow.tracer._worktree import compare, forbidden, snapshot
+
+
+def context(root: Path, envelope: Any, **changes: Any) -> GateContext:
+    """Make what a gate is given."""
+    return GateContext(envelope, root, changes, root)
+
+
+def test_gates_on_files(tmp_path: Path) -> None:
+    """Each gate tells everything it looked at; looking at nothing is a verdict of its own."""
+    (tmp_path / "good.json").write_text("{}")
+    (tmp_path / "empty.md").touch()
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "lines.jsonl").write_text("{}\n[]\n")
+    envelope = GenericOutput(artifacts=["good.json", "empty.md", "bad.json", "lines.jsonl", "none.md"])
+
+    exist, filled, parse = (
+        gate(context(tmp_path, envelope)) for gate in (artifacts_exist, files_non_empty, json_parses)
+    )
+
+    assert ["none.md: declared artifact does not exist"] == exist.violations
+    assert ["empty.md: is empty"] == filled.violations
+    assert (["good.json", "bad.json", "lines.jsonl"], 1) == ([c.item for c in parse.checks], len(parse.violations))
+    assert "inspected_nothing" == artifacts_exist(context(tmp_path, GenericOutput())).verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "issues", "expected"),
+    [("pass", [], "passed"), ("pass", ["x"], "failed"), ("fail", ["x"], "passed"), ("fail", [], "failed")],
+)
+def test_verdict_and_issues(tmp_path: Path, verdict: Any, issues: list[str], expected: str) -> None:
+    """A review's verdict and its blocking issues must agree."""
+    envelope = ReviewOutput(verdict=verdict, blocking_issues=issues)
+
+    assert expected == verdict_consistent(context(tmp_path, envelope)).verdict
+
+
+def test_test_commands(tmp_path: Path) -> None:
+    """The command's exit decides; a missing command, a missing program and a slow one are failures."""
+    envelope = BuildOutput()
+    gates = [
+        tests_pass("true"),
+        tests_pass(["false"]),
+        tests_pass("no-such-program"),
+        tests_pass("sleep 5", timeout_seconds=0.1),
+    ]
+
+    verdicts = [gate(context(tmp_path, envelope)).verdict for gate in gates]
+
+    assert ["passed", "failed", "failed", "failed"] == verdicts
+    assert "failed" == tests_pass(context(tmp_path, envelope)).verdict
+    assert "passed" == tests_pass(GateContext(envelope, tmp_path, {}, tmp_path, ("true",))).verdict
+
+
+def test_changes_of_a_tree(tmp_path: Path) -> None:
+    """Created, modified and deleted files are told apart; a rewrite of the same size is seen, links stay links."""
+    for name in ("same", "rewritten", "deleted"):
+        (tmp_path / name).write_text("aa")
+    (tmp_path / ".git").mkdir()
+    before = snapshot(tmp_path)
+    (tmp_path / "rewritten").write_text("bb")
+    (tmp_path / "deleted").unlink()
+    (tmp_path / "new").symlink_to("/")
+    (tmp_path / ".git/x").touch()
+
+    assert {"deleted": "deleted", "new": "created", "rewritten": "modified"} == compare(before, snapshot(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("path", "writes", "protected", "is_breach"),
+    [
+        ("a.py", None, (), False),
+        ("a.py", (), (), True),
+        ("specs/deep/a.md", ("specs/",), (), False),
+        ("specs.md", ("specs/",), (), True),
+        ("src/x/a.py", ("src/**",), (), False),
+        ("src/x/a.py", ("src/*.py",), (), False),
+        ("a.py", (".",), (), False),
+        (".env", None, (".env",), True),
+        ("conf/.env", None, ("*.env",), True),
+        ("a.py", ("*",), ("*.lock",), False),
+    ],
+)
+def test_rights_of_an_agent(path: str, writes: Any, protected: Any, is_breach: bool) -> None:
+    """Nothing said means everything, nothing listed means nothing, and protected files win."""
+    assert ([path] if is_breach else []) == forbidden([path], writes, protected)
