@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tracer_lab import Project
 
-CLI = str(Path(__file__).parent / "lab/trace_cli.py")
+CLI = str(Path(sys.executable).with_name("agent-workflow"))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_tables_fit_the_terminal(recorded: Project) -> None:
 def test_closed_pipe(recorded: Project) -> None:
     """Nobody reading on is no error."""
     done = subprocess.run(
-        f"'{sys.executable}' '{CLI}' trace events run1 | head -n 1; echo ${{PIPESTATUS[0]}}",
+        f"'{CLI}' trace events run1 | head -n 1; echo ${{PIPESTATUS[0]}}",
         shell=True,
         executable="/bin/bash",
         cwd=recorded.root,
@@ -119,3 +119,13 @@ def test_output_of_an_agent_cannot_command_the_terminal(project: Project) -> Non
 
     for command in ("events", "tail"):
         assert "\x1b" not in project.cli("trace", command, "run1").out
+
+
+def test_wide_characters_keep_the_columns(project: Project) -> None:
+    """A name in Chinese takes two columns of the terminal for each character, and what follows stays aligned."""
+    body = "with phase('work') as ph:\n    ph.event('log', '计划', {})\n    ph.event('log', 'plan', {})\n"
+    project.run(body + "sys.exit(run.finish())\n", "run1")
+
+    wide, narrow = project.cli("trace", "events", "run1", "--type", "log").out.splitlines()[1:3]
+
+    assert narrow.partition("log")[2].replace("plan", "计划") == wide.partition("log")[2]

@@ -111,7 +111,7 @@ def test_usage_by_day_in_a_time_zone(project: Project) -> None:
 
     assert ["2026-03-01"] == [row["key"] for row in london["rows"]]
     assert (110, 110) == (london["total"]["total_tokens"], london["total"]["raw"]["total_tokens"])
-    assert berlin.out.splitlines()[1].startswith("2026-03-02  1 ")
+    assert berlin.out.splitlines()[1].split()[:2] == ["2026-03-02", "1"]
     assert [] == later["rows"]
 
 
@@ -137,7 +137,7 @@ def test_control_characters_do_not_reach_the_terminal(project: Project) -> None:
     told = cli(project, "usage", "--by", "model")
 
     assert "\x1b" not in told.out
-    assert "evil [2J" in told.out
+    assert r"evil\x1b[2J" in told.out
 
 
 def test_the_readme_s_import_works(project: Project) -> None:

@@ -19,7 +19,7 @@ def started(project: Project) -> Project:
     bin_folder = Path(project.environment["HOME"]) / "bin"
     bin_folder.mkdir()
     command = bin_folder / "agent-workflow"
-    command.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{LAB / 'trace_cli.py'}' \"$@\"\n")
+    command.write_text(f"#!/bin/sh\nexec '{Path(sys.executable).with_name('agent-workflow')}' \"$@\"\n")
     command.chmod(0o755)
     python = bin_folder / "python3"
     python.write_text(f"#!/bin/sh\nexec '{sys.executable}' \"$@\"\n")

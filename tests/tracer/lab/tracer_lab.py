@@ -1,6 +1,7 @@
 """What the tests stand on: a scripted model server, and workflows run as programs of their own."""
 
 import contextlib
+import io
 import json
 import os
 import sqlite3
@@ -16,8 +17,8 @@ from typing import Any
 from unittest import mock
 
 from model_formats import events, refusal
-from trace_cli import app
-from typer.testing import CliRunner
+
+from agent_workflow.cli._app import run
 
 ROOT = Path(__file__).parents[3]
 PI_CLI = ROOT / ".tools/pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"
@@ -208,9 +209,15 @@ class Project:
 
     def cli(self, *arguments: str, code: int = 0) -> "Finished":
         """Run an agent-workflow command in the repository, within this process: starting Python costs more than it."""
-        with contextlib.chdir(self.root), mock.patch.dict(os.environ, self.environment, clear=True):
-            result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-        finished = Finished(result.exit_code, result.stdout, result.stderr)
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            contextlib.chdir(self.root),
+            mock.patch.dict(os.environ, self.environment, clear=True),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            ended = run(arguments)
+        finished = Finished(ended, out.getvalue(), err.getvalue())
         assert code == finished.code, finished
         return finished
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
 
 import typer
 
@@ -17,6 +17,7 @@ from agent_workflow.cli._failure import (
     failure_of_call,
     failure_of_store,
     failure_of_system,
+    failure_of_tracer,
     interrupted,
     refused_platform,
 )
@@ -29,6 +30,9 @@ from agent_workflow.cli._output import (
     show_document,
     tell,
 )
+
+if TYPE_CHECKING:
+    from agent_workflow.tracer import TracerError
 
 PROGRAM = "agent-workflow"
 
@@ -105,6 +109,8 @@ def _answer(arguments: Sequence[str], call: Call) -> int:
         failure = failure_of_store(error, call.named_root)
     except BrokenPipeError:
         raise
+    except _errors_of_the_tracer() as error:
+        failure = failure_of_tracer(error)
     except OSError as error:
         failure = failure_of_system(error)
     except KeyboardInterrupt:
@@ -113,6 +119,13 @@ def _answer(arguments: Sequence[str], call: Call) -> int:
     if call.as_json:
         show_document(failure.to_document())
     return failure.exit_code
+
+
+def _errors_of_the_tracer() -> "type[TracerError]":
+    """Load the tracer's errors, which is done only when something was raised; most commands do without the tracer."""
+    from agent_workflow.tracer import TracerError
+
+    return TracerError
 
 
 def _invoke(arguments: Sequence[str], call: Call) -> int:

@@ -50,6 +50,26 @@ def size(value: Value) -> str:
     return f"{amount:.3g}{_BYTE_UNITS[unit]}" if amount < 100 else f"{amount:.0f}{_BYTE_UNITS[unit]}"
 
 
+def count(value: Value) -> str:
+    """Write a whole number with its thousands apart."""
+    return f"{value:,}" if isinstance(value, int) and abs(value) < 10**12 else whole(value)
+
+
+def duration(seconds: Value) -> str:
+    """Write a time span in seconds for a person: 0.42s, 12.3s, 2m 05s, 1h 07m, 3d 4h."""
+    if not isinstance(seconds, int | float):
+        return whole(seconds)
+    if seconds < 10:
+        return f"{seconds:.2f}s"
+    if seconds < 59.95:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02d}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02d}m" if hours < 24 else f"{hours // 24}d {hours % 24}h"
+
+
 def flag(value: Value) -> str:
     """Write a truth value."""
     return UNKNOWN if value is None else "yes" if value else "no"
@@ -86,3 +106,5 @@ TIME = Form(minute, comfort=17, floor=17)
 NUMBER = Form(number, right=True)
 BYTES = Form(size, right=True)
 FLAG = Form(flag)
+COUNT = Form(count, right=True)
+DURATION = Form(duration, right=True)

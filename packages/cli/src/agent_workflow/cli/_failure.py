@@ -3,11 +3,15 @@
 import re
 import shlex
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
 from agent_workflow import index_store
 from agent_workflow.cli._terminal_text import printable
+
+if TYPE_CHECKING:
+    from agent_workflow.tracer import TracerError
 
 EXIT_DONE = 0
 EXIT_NOT_GOOD = 1
@@ -17,6 +21,8 @@ EXIT_INTERRUPTED = 130
 
 _REFUSED = ("UnsafePath", "ForeignDatabase", "NewerDatabase", "UnlistedField", "ForeignHost")
 _WRONG_CALL = ("InvalidQuestion", "InvalidPolicy", "InvalidDestination")
+_TRACE_REFUSED = ("NotATrace", "MissingColumn")
+_TRACE_WRONG_CALL = ("ConfigError", "WorkflowError")
 _COMMANDS = ("agent-workflow ", "chmod ", "rm ")
 
 
@@ -67,10 +73,23 @@ def failure_of_store(error: "index_store.IndexStoreError", named_root: str | Non
         error: what was raised.
         named_root: ``--state-root`` as given, so that the next step names it too.
     """
-    name = type(error).__name__
-    exit_code = EXIT_REFUSED if name in _REFUSED else EXIT_WRONG_CALL if name in _WRONG_CALL else EXIT_NOT_GOOD
-    code = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    code, exit_code = _codes(error, _REFUSED, _WRONG_CALL)
     return Failure(code, str(error), error.path, with_state_root(error.hint, named_root), exit_code)
+
+
+def failure_of_tracer(error: "TracerError") -> Failure:
+    """Describe an error of the tracer, with the file that it is about."""
+    code, exit_code = _codes(error, _TRACE_REFUSED, _TRACE_WRONG_CALL)
+    path = None if error.path is None else str(error.path)
+    message = str(error) if path is None or path in str(error) else f"{path}: {error}"
+    return Failure(code, message, path, error.hint or None, exit_code)
+
+
+def _codes(error: Exception, refused: tuple[str, ...], wrong_call: tuple[str, ...]) -> tuple[str, int]:
+    """Return the word for programs and the exit code."""
+    name = type(error).__name__
+    exit_code = EXIT_REFUSED if name in refused else EXIT_WRONG_CALL if name in wrong_call else EXIT_NOT_GOOD
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(), exit_code
 
 
 def with_state_root(command: str | None, named_root: str | None) -> str | None:
@@ -78,6 +97,11 @@ def with_state_root(command: str | None, named_root: str | None) -> str | None:
     if command is None or named_root is None:
         return command
     return command.replace("agent-workflow index", f"agent-workflow --state-root {shlex.quote(named_root)} index")
+
+
+def usage_error(message: str, hint: str | None = None) -> CommandFailed:
+    """Return what to raise for a call whose options make no sense together."""
+    return CommandFailed(Failure("usage_error", message, hint=hint, exit_code=EXIT_WRONG_CALL))
 
 
 def failure_of_call(error: typer.TyperException) -> Failure:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TextIO
 
 _LEAST_COLUMNS = 20
@@ -63,6 +64,11 @@ def show_document(document: Mapping[str, object]) -> None:
     say("{\n" + ",\n".join(f"{json.dumps(name)}: {_value(value)}" for name, value in document.items()) + "\n}")
 
 
+def show_trace_document(name: str, database: Path, **fields: object) -> None:
+    """Write the document ``agent-workflow/<name>/v1`` about a trace database."""
+    show_document({"schema": f"agent-workflow/{name}/v1", "database": str(database), **fields})
+
+
 def _value(value: object) -> str:
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
         return "[\n" + ",\n".join(_one_line(item) for item in value) + "\n]"
@@ -70,7 +76,8 @@ def _value(value: object) -> str:
 
 
 def _one_line(value: object) -> str:
-    return json.dumps(value).replace("\x7f", "\\u007f")
+    # Databases of other writers may hold what JSON has no form for.
+    return json.dumps(value, default=str).replace("\x7f", "\\u007f")
 
 
 def flush_stdout() -> None:

@@ -3,14 +3,25 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from agent_workflow.cli._cells import DURATION, ID, NAME, STATE, Form
 from agent_workflow.cli._output import terminal_width, wrapped
+from agent_workflow.cli._table import Column, Row
 from agent_workflow.cli._terminal_text import printable
-from agent_workflow.cli._trace_tables import duration, table
+from agent_workflow.cli._trace_columns import show_rows
 
 if TYPE_CHECKING:
     from agent_workflow.cli.supervisor.report import Report, RunHealth
 
-_COLUMNS = ("run", "condition", "status", "silent", "last sign", "runner", "agent", "memory")
+_COLUMNS = (
+    Column("run", "run", ID, 0),
+    Column("condition", "condition", STATE, 1),
+    Column("status", "status", STATE, 4),
+    Column("silent", "silent", DURATION, 2),
+    Column("last sign", "last sign", NAME, 3),
+    Column("runner", "runner", Form(), 5),
+    Column("agent", "agent", Form(), 6),
+    Column("memory", "memory", Form(right=True), 7),
+)
 
 
 def report_lines(report: "Report") -> list[str]:
@@ -19,7 +30,7 @@ def report_lines(report: "Report") -> list[str]:
     lines = [f"{printable(report.state_root)}: {live}"]
     if report.health:
         rows = [_row(health) for health in sorted(report.health, key=lambda item: item.session_id)]
-        lines += ["", *table(rows, _COLUMNS, wide=False, flexible="run").split("\n")]
+        lines += ["", *show_rows(rows, _COLUMNS, wide=False, none="")]
     told = [*change_lines(report, with_open=True), *lasting_lines(report)]
     if told:
         lines.append("")
@@ -70,7 +81,7 @@ def _index_line(report: "Report") -> str:
     return {"off": "index: left alone", "not_due": "index: nothing new"}.get(str(state), "index: nothing to do")
 
 
-def _row(health: "RunHealth") -> dict[str, object]:
+def _row(health: "RunHealth") -> Row:
     sample = health.sample or {}
     executor, runner = sample.get("executor", {}), sample.get("runner", {})
     own = executor if executor.get("alive") else runner
@@ -79,7 +90,7 @@ def _row(health: "RunHealth") -> dict[str, object]:
         "run": health.session_id,
         "condition": health.condition,
         "status": health.status,
-        "silent": duration(sample.get("seconds_since_semantic_progress")),
+        "silent": sample.get("seconds_since_semantic_progress"),
         "last sign": sample.get("last_semantic_progress_source"),
         "runner": _process(runner),
         "agent": _process(executor),

@@ -140,9 +140,21 @@ def _painted(text: str, column: Column, width: int, palette: Palette, mark: str)
 
 
 _COLOURS = {
-    "green": ("completed", "current", "valid", "verified", "ok", "applied", "resolved", "cleared", "pass", "reviewed"),
+    "green": (
+        "completed",
+        "success",
+        "current",
+        "valid",
+        "verified",
+        "ok",
+        "applied",
+        "resolved",
+        "cleared",
+        "pass",
+        "reviewed",
+    ),
     "yellow": ("stale", "incomplete", "missing", "pending", "interrupted", "interruption_requested", "warn", "blocked"),
-    "red": ("error", "failed", "killed", "open", "denied", "invalid", "bad", "fail", "mismatch", "damaged"),
+    "red": ("error", "failed", "killed", "open", "denied", "invalid", "bad", "fail", "lost", "mismatch", "damaged"),
 }
 _COLOUR_OF = {word: colour for colour, words in _COLOURS.items() for word in words}
 

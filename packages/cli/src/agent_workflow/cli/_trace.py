@@ -6,21 +6,24 @@ from typing import Annotated, Any
 
 import typer
 
+from agent_workflow.cli._call import AsJson, Call
+from agent_workflow.cli._failure import usage_error
+from agent_workflow.cli._output import flush_stdout, say, show_trace_document, tell
+from agent_workflow.cli._terminal_text import printable
+from agent_workflow.cli._trace_columns import EVENTS, OUTCOMES, PHASES, PROCESSES, SESSIONS, event_line, show_rows
 from agent_workflow.cli._trace_import import import_command
-from agent_workflow.cli._trace_tables import dollars, duration, table
-from agent_workflow.cli._trace_telling import Teller, telling
 
 trace_app = typer.Typer(help="Look at recorded runs, stop them, fill their database again.", no_args_is_help=True)
 
 Db = Annotated[Path | None, typer.Option("--db", help="Trace database; found from here when omitted.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Wide = Annotated[bool, typer.Option("--wide", help="Show all of every value.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The session.")]
 
 
 @trace_app.callback()
-def trace(as_json: AsJson = False) -> None:
+def trace(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Look at recorded runs, stop them, fill their database again."""
+    Call.of(ctx, as_json, None)
 
 
 @trace_app.command()
@@ -33,42 +36,26 @@ def sessions(
     as_json: AsJson = False,
 ) -> None:
     """List sessions, newest first, with the status that is true now."""
-    with telling(ctx, as_json) as tell, _reader(db) as reader:
+    call = Call.of(ctx, as_json, None)
+    with _reader(db) as reader:
         rows = reader.sessions(limit=limit, include_archived=show_all)
-        if tell.as_json:
-            tell.document("trace-sessions", reader.path, sessions=rows)
-            return
-        shown = [
-            {
-                "id": row["adw_id"],
-                "status": row["shown_status"],
-                "workflow": row["adw_name"],
-                "request": row["request"],
-                "phases": row["phase_count"],
-                "tokens": row["total_tokens"],
-                "cost": dollars(row["total_cost"], row.get("estimated_cost")),
-                "age": _age(row["started_at"]),
-            }
-            for row in rows
-        ]
-        columns = ("id", "status", "workflow", "request", "phases", "tokens", "cost", "age")
-        tell.lines(table(shown, columns, wide=wide, flexible="request"))
+        if call.as_json:
+            show_trace_document("trace-sessions", reader.path, sessions=rows)
+        else:
+            say(*show_rows(rows, SESSIONS, wide=wide, none="no sessions"))
 
 
 @trace_app.command()
 def phases(ctx: typer.Context, adw_id: Id, db: Db = None, wide: Wide = False, as_json: AsJson = False) -> None:
     """Show the phases of a session in order."""
-    with telling(ctx, as_json) as tell, _reader(db) as reader:
+    call = Call.of(ctx, as_json, None)
+    with _reader(db) as reader:
         reader.session(adw_id)
         rows = reader.phases(adw_id)
-        if tell.as_json:
-            tell.document("trace-phases", reader.path, session=adw_id, phases=rows)
-            return
-        for row in rows:
-            row["retry"] = None if row["attempt"] is None else f"{row['attempt']}/{_or_dash(row['retries'])}"
-            row["took"] = duration(_span(row["started_at"], row["ended_at"]))
-        columns = ("seq", "name", "kind", "owner", "status", "retry", "took", "error")
-        tell.lines(table(rows, columns, wide=wide, flexible="error"))
+        if call.as_json:
+            show_trace_document("trace-phases", reader.path, session=adw_id, phases=rows)
+        else:
+            say(*show_rows(rows, PHASES, wide=wide, none="no phases"))
 
 
 @trace_app.command()
@@ -83,18 +70,19 @@ def events(
     as_json: AsJson = False,
 ) -> None:
     """Show events of a session, oldest first."""
-    with telling(ctx, as_json) as tell, _reader(db) as reader:
+    call = Call.of(ctx, as_json, None)
+    with _reader(db) as reader:
         reader.session(adw_id)
         page = reader.events(adw_id, after=after, limit=limit, types=tuple(types or ()))
-        if tell.as_json:
-            tell.document(
+        if call.as_json:
+            show_trace_document(
                 "trace-events", reader.path, session=adw_id, generation=page.generation, cursor=page.cursor,
                 has_more=page.has_more, events=page.events,
             )  # fmt: skip
             return
-        tell.lines(table([_event(row) for row in page.events], _EVENT_COLUMNS, wide=wide, flexible="name"))
+        say(*show_rows(page.events, EVENTS, wide=wide, none="no events"))
         if page.has_more:
-            tell.note(f"there are more: --after {page.cursor}")
+            tell(f"there are more: --after {page.cursor}")
 
 
 @trace_app.command()
@@ -106,20 +94,19 @@ def tail(
     as_json: AsJson = False,
 ) -> None:
     """Show the newest events of a session, and with -f those that come."""
-    with telling(ctx, as_json) as tell:
-        if follow and tell.as_json:
-            tell.note("--follow prints lines as they come, it cannot be one JSON document; leave one of them out")
-            raise typer.Exit(2)
-        path = _database(db)
-        with _reader(path) as reader:
-            page = reader.events(adw_id, limit=25, newest=True)
-            reader.session(adw_id)
-            if tell.as_json:
-                tell.document("trace-tail", path, session=adw_id, cursor=page.cursor, events=page.events)
-                return
-        tell.lines("\n".join(_line(row) for row in page.events))
-        if follow:
-            _follow(tell, path, adw_id, page.cursor, page.generation)
+    call = Call.of(ctx, as_json, None)
+    if follow and call.as_json:
+        raise usage_error("--follow prints lines as they come, it cannot be one JSON document", "leave one of them out")
+    path = _database(db)
+    with _reader(path) as reader:
+        page = reader.events(adw_id, limit=25, newest=True)
+        reader.session(adw_id)
+    if call.as_json:
+        show_trace_document("trace-tail", path, session=adw_id, cursor=page.cursor, events=page.events)
+        return
+    say(*map(event_line, page.events))
+    if follow:
+        _follow(path, adw_id, page.cursor, page.generation)
 
 
 @trace_app.command()
@@ -131,17 +118,15 @@ def procs(
     as_json: AsJson = False,
 ) -> None:
     """Show the processes that are recorded as running, and what became of each."""
-    with telling(ctx, as_json) as tell, _reader(db) as reader:
+    call = Call.of(ctx, as_json, None)
+    with _reader(db) as reader:
         if adw_id is not None:
             reader.session(adw_id)
         rows = [{**found.recorded.row(), "state": found.state} for found in reader.processes(adw_id, only_open=True)]
-        if tell.as_json:
-            tell.document("trace-processes", reader.path, session=adw_id, processes=rows)
-            return
-        for row in rows:
-            row["session"], row["age"], row["pid"] = row["adw_id"], _age(row["started_at"]), str(row["pid"])
-        columns = ("session", "kind", "name", "pid", "state", "age", "command")
-        tell.lines(table(rows, columns, wide=wide, flexible="command"))
+        if call.as_json:
+            show_trace_document("trace-processes", reader.path, session=adw_id, processes=rows)
+        else:
+            say(*show_rows(rows, PROCESSES, wide=wide, none="nothing runs"))
 
 
 @trace_app.command()
@@ -156,21 +141,17 @@ def kill(
     """Stop a run: what its agents started, its agents, then the workflow; only what is still what was recorded."""
     from agent_workflow.tracer import kill_session, locate_data_dir
 
-    with telling(ctx, as_json) as tell:
-        path = _database(db)
-        report = kill_session(path, locate_data_dir(path), adw_id, tell.note, grace_seconds=grace, force=force)
-        outcomes = [item._asdict() for item in report.outcomes]
-        if tell.as_json:
-            tell.document("trace-kill", path, session=adw_id, status=report.status, processes=outcomes)
-        else:
-            shown = [{**item, "pid": str(item["pid"])} for item in outcomes]
-            tell.lines(
-                table(shown, ("pid", "outcome", "command"), wide=False, flexible="command") if shown else "nothing runs"
-            )
-            tell.lines(f"session {adw_id}: {report.status}")
-        if not report.is_over:
-            tell.note("something of it still runs; --force ends what is yours")
-            raise typer.Exit(1)
+    call = Call.of(ctx, as_json, None)
+    path = _database(db)
+    report = kill_session(path, locate_data_dir(path), adw_id, tell, grace_seconds=grace, force=force)
+    outcomes = [item._asdict() for item in report.outcomes]
+    if call.as_json:
+        show_trace_document("trace-kill", path, session=adw_id, status=report.status, processes=outcomes)
+    else:
+        say(*show_rows(outcomes, OUTCOMES, wide=False, none="nothing runs"), f"session {adw_id}: {report.status}")
+    if not report.is_over:
+        tell("something of it still runs; --force ends what is yours")
+        raise typer.Exit(1)
 
 
 @trace_app.command()
@@ -184,28 +165,29 @@ def rebuild(
     from agent_workflow.tracer import locate_data_dir
     from agent_workflow.tracer import rebuild as rebuild_trace
 
-    with telling(ctx, as_json) as tell:
-        path = _database(db)
-        report = rebuild_trace(path, locate_data_dir(path), session=session)
-        if tell.as_json:
-            fields = {name: getattr(report, name) for name in report.__slots__ if name != "set_aside"}
-            aside = str(report.set_aside) if report.set_aside else None
-            tell.document("trace-rebuild", path, **fields, set_aside=aside, lost_nothing=report.lost_nothing)
-        else:
-            counts = ", ".join(f"{count:,} {name}" for name, count in report.rows.items())
-            tell.lines(f"{path}: {counts}, from the files of {len(report.sessions)} sessions")
-            for title, items in (
-                ("the files do not hold", report.not_recoverable),
-                ("damaged", report.damaged),
-                ("unfinished, waits for its writer", report.waiting),
-                ("only in the database, left as it is", report.only_in_database),
-                ("damaged database moved to", [str(report.set_aside)] if report.set_aside else []),
-            ):
-                tell.lines("\n".join(f"{title}: {item}" for item in items))
-            if report.lost_nothing:
-                tell.lines("nothing lost")
-        if report.damaged:
-            raise typer.Exit(1)
+    call = Call.of(ctx, as_json, None)
+    path = _database(db)
+    report = rebuild_trace(path, locate_data_dir(path), session=session)
+    aside = [str(report.set_aside)] if report.set_aside else []
+    if call.as_json:
+        fields = {name: getattr(report, name) for name in report.__slots__}
+        fields |= {"set_aside": aside[0] if aside else None, "lost_nothing": report.lost_nothing}
+        show_trace_document("trace-rebuild", path, **fields)
+    else:
+        counts = ", ".join(f"{count:,} {name}" for name, count in report.rows.items())
+        say(f"{path}: {counts}, from the files of {len(report.sessions)} sessions")
+        for title, items in (
+            ("the files do not hold", report.not_recoverable),
+            ("damaged", report.damaged),
+            ("unfinished, waits for its writer", report.waiting),
+            ("only in the database, left as it is", report.only_in_database),
+            ("damaged database moved to", aside),
+        ):
+            say(*(printable(f"{title}: {item}") for item in items))
+        if report.lost_nothing:
+            say("nothing lost")
+    if report.damaged:
+        raise typer.Exit(1)
 
 
 trace_app.command("import")(import_command)
@@ -222,13 +204,13 @@ def archive(
     """Put a session that was looked at away."""
     from agent_workflow.tracer import locate_data_dir, set_archived
 
-    with telling(ctx, as_json) as tell:
-        path = _database(db)
-        set_archived(path, locate_data_dir(path), adw_id, archived=not undo)
-        if tell.as_json:
-            tell.document("trace-archive", path, session=adw_id, archived=not undo)
-        else:
-            tell.lines(f"session {adw_id}: {'back in the list' if undo else 'archived'}")
+    call = Call.of(ctx, as_json, None)
+    path = _database(db)
+    set_archived(path, locate_data_dir(path), adw_id, archived=not undo)
+    if call.as_json:
+        show_trace_document("trace-archive", path, session=adw_id, archived=not undo)
+    else:
+        say(f"session {adw_id}: {'back in the list' if undo else 'archived'}")
 
 
 def _database(db: Path | None) -> Path:
@@ -243,7 +225,7 @@ def _reader(db: Path | None) -> Any:  # noqa: ANN401 - the tracer is imported wh
     return TraceReader(_database(db))
 
 
-def _follow(tell: Teller, path: Path, adw_id: str, cursor: int, generation: str) -> None:
+def _follow(path: Path, adw_id: str, cursor: int, generation: str) -> None:
     """Print new events until the session has ended; a rebuilt database is read from its beginning again."""
     from agent_workflow.tracer import TraceReader, TraceReadError
 
@@ -254,49 +236,15 @@ def _follow(tell: Teller, path: Path, adw_id: str, cursor: int, generation: str)
                 page = reader.events(adw_id, after=cursor, limit=1000)
                 if page.generation != generation:
                     page, generation = reader.events(adw_id, limit=1000), page.generation
-                    tell.note("the database was filled again; from the beginning:")
+                    tell("the database was filled again; from the beginning:")
         except TraceReadError as error:
-            tell.note(f"{error}; waiting for it")
+            tell(f"{error}; waiting for it")
             time.sleep(1)
             continue
         cursor = page.cursor
-        tell.lines("\n".join(_line(row) for row in page.events))
+        say(*map(event_line, page.events))
+        flush_stdout()
         if is_over and not page.has_more:
             return
         if not page.has_more:
             time.sleep(0.25)
-
-
-_EVENT_COLUMNS = ("rowid", "time", "type", "name", "tokens", "took")
-
-
-def _event(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **row,
-        "rowid": str(row["rowid"]),
-        "time": str(row["started_at"] or "")[11:23],
-        "took": duration(_span(row["started_at"], row["ended_at"])) if row["ended_at"] else None,
-    }
-
-
-def _line(row: dict[str, Any]) -> str:
-    shown = _event(row)
-    name = "".join(c if c.isprintable() else " " for c in str(row["name"] or ""))
-    return f"{shown['rowid']:>6}  {shown['time']}  {row['type'] or '':<11}  {name}"
-
-
-def _span(start: str | None, end: str | None) -> float | None:
-    from agent_workflow.tracer import parse_time
-
-    began, ended = parse_time(start), parse_time(end)
-    return None if began is None or ended is None else max(0.0, (ended - began).total_seconds())
-
-
-def _age(moment: str | None) -> str:
-    from agent_workflow.tracer import age_seconds
-
-    return duration(age_seconds(moment))
-
-
-def _or_dash(value: object) -> object:
-    return "—" if value is None else value

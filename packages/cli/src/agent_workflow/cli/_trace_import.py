@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_workflow.cli._trace_telling import Teller, telling
+from agent_workflow.cli._call import AsJson, Call
+from agent_workflow.cli._failure import CommandFailed, Failure, usage_error
+from agent_workflow.cli._output import say, show_trace_document, tell
+from agent_workflow.cli._terminal_text import printable
 
 if TYPE_CHECKING:
     from agent_workflow.tracer.importing import ImportProgress, ImportReport
@@ -26,7 +29,7 @@ def import_command(
     publish_now: Annotated[
         bool, typer.Option("--publish-now", help="Make evidence also of sessions that changed within ten minutes.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Import sessions that Claude Code, Codex, gemini-cli, opencode and pi have kept; only what is new is read.
 
@@ -37,34 +40,30 @@ def import_command(
     from agent_workflow.tracer.importing import QUIET_SECONDS, import_sessions, publishing_root
     from agent_workflow.tracer.importing import discover as agents_folders
 
-    with telling(ctx, as_json) as tell:
-        places = [*(paths or []), *(agents_folders() if discover else [])]
-        if not places:
-            tell.note(
-                "none of the agents has kept sessions here" if discover else "name files or folders, or --discover them"
-            )
-            raise typer.Exit(1 if discover else 2)
-        missing = [path for path in places if not path.exists()]
-        if missing:
-            tell.note(f"{missing[0]}: no such file or folder")
-            raise typer.Exit(2)
-        if no_publish and publish_now:
-            tell.note("--no-publish and --publish-now exclude each other")
-            raise typer.Exit(2)
-        path = locate_database(db)
-        root = None if no_publish else publishing_root(path)
-        with RunProgress("imported") as line:
-            report = import_sessions(
-                places,
-                path,
-                locate_data_dir(path),
-                progress=lambda progress: line.show(_so_far(progress)),
-                publish_to=root,
-                quiet_seconds=0.0 if publish_now else QUIET_SECONDS,
-            )
-        _tell(tell, path, report)
-        if report.damaged or report.unreadable or report.unpublished:
-            raise typer.Exit(1)
+    call = Call.of(ctx, as_json, None)
+    if no_publish and publish_now:
+        raise usage_error("--no-publish and --publish-now exclude each other", "leave one of them out")
+    places = [*(paths or []), *(agents_folders() if discover else [])]
+    if not places and discover:
+        raise CommandFailed(Failure("no_sessions", "none of the agents has kept sessions here"))
+    if not places:
+        raise usage_error("nothing to import was named", "name files or folders, or --discover them")
+    missing = [path for path in places if not path.exists()]
+    if missing:
+        raise usage_error(f"{missing[0]}: no such file or folder")
+    path = locate_database(db)
+    with RunProgress("imported") as line:
+        report = import_sessions(
+            places,
+            path,
+            locate_data_dir(path),
+            progress=lambda progress: line.show(_so_far(progress)),
+            publish_to=None if no_publish else publishing_root(path),
+            quiet_seconds=0.0 if publish_now else QUIET_SECONDS,
+        )
+    _report(call, path, report)
+    if report.damaged or report.unreadable or report.unpublished:
+        raise typer.Exit(1)
 
 
 def _so_far(progress: "ImportProgress") -> str:
@@ -76,27 +75,27 @@ def _so_far(progress: "ImportProgress") -> str:
     return f"read {read:.0f} of {new:.0f} MB"
 
 
-def _tell(tell: Teller, database: Path, report: "ImportReport") -> None:
-    if tell.as_json:
+def _report(call: Call, database: Path, report: "ImportReport") -> None:
+    if call.as_json:
         fields = {name: getattr(report, name) for name in report.__slots__}
-        tell.document("trace-import", database, **fields)
+        show_trace_document("trace-import", database, **fields)
         return
     agents = ", ".join(f"{count:,} of {agent}" for agent, count in sorted(report.agents.items()))
-    tell.lines(
+    say(
         f"{database}: {len(report.written):,} sessions written; {report.files:,} files looked at,"
         f" {report.unchanged:,} unchanged, {report.bytes_read / _MEGABYTE:.1f} MB read"
         + (f" ({agents})" if agents else "")
     )
     if report.published:
-        tell.lines(f"evidence: {len(report.published):,} runs published")
+        say(f"evidence: {len(report.published):,} runs published")
     if report.fresh:
-        tell.note(f"{len(report.fresh):,} sessions may be at work yet: a later import publishes them, or --publish-now")
+        tell(f"{len(report.fresh):,} sessions may be at work yet: a later import publishes them, or --publish-now")
     if not report.catalogue:
-        tell.note("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
+        tell("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
     for title, items in (
         ("damaged, everything else was imported", report.damaged),
         ("unfinished, waits for its writer", report.waiting),
         ("cannot be read", report.unreadable),
         ("not published, the next import tries again", report.unpublished),
     ):
-        tell.lines("\n".join(f"{title}: {item}" for item in items))
+        say(*(printable(f"{title}: {item}") for item in items))

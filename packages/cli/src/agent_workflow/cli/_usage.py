@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from agent_workflow.cli._trace_tables import table
-from agent_workflow.cli._trace_telling import Teller, telling
+from agent_workflow.cli._call import AsJson, Call
+from agent_workflow.cli._cells import COUNT, Form
+from agent_workflow.cli._failure import usage_error
+from agent_workflow.cli._output import say, show_trace_document, tell
+from agent_workflow.cli._table import Column
+from agent_workflow.cli._trace_columns import show_rows
 
 if TYPE_CHECKING:
     from agent_workflow.tracer.pricing import UsageSum
@@ -39,38 +43,38 @@ def usage_command(
         list[str] | None,
         typer.Option("--subscription", metavar="AGENT", help="This agent is paid by a subscription; may be repeated."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Sum up tokens and money; billed, estimated and subscription money are never added."""
     from agent_workflow.tracer import locate_database
     from agent_workflow.tracer.pricing import load_prices, read_spend, sum_usage
 
-    with telling(ctx, as_json) as tell:
-        zone = _zone(tell, tz)
-        start = _since(tell, since, zone)
-        paths = list(db) if db else [locate_database()]
-        prices = load_prices()
-        lines = read_spend(paths, prices)
-        sums, whole = sum_usage(lines, by, zone, since=start, subscriptions=subscription or ())
-        if tell.as_json:
-            tell.document(
-                "usage",
-                paths[0],
-                databases=[str(path) for path in paths],
-                by=by,
-                time_zone=tz,
-                since=start.isoformat() if start else None,
-                price_catalogue=prices.catalogue if prices else None,
-                rows=[one.document() for one in sums],
-                total=whole.document(),
-            )
-            return
-        _show(tell, by, sums, whole)
-        if prices is None and whole.unpriced:
-            tell.note("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
+    call = Call.of(ctx, as_json, None)
+    zone = _zone(tz)
+    start = _since(since, zone)
+    paths = list(db) if db else [locate_database()]
+    prices = load_prices()
+    lines = read_spend(paths, prices)
+    sums, whole = sum_usage(lines, by, zone, since=start, subscriptions=subscription or ())
+    if call.as_json:
+        show_trace_document(
+            "usage",
+            paths[0],
+            databases=[str(path) for path in paths],
+            by=by,
+            time_zone=tz,
+            since=start.isoformat() if start else None,
+            price_catalogue=prices.catalogue if prices else None,
+            rows=[one.document() for one in sums],
+            total=whole.document(),
+        )
+        return
+    say(*_lines(by, sums, whole))
+    if prices is None and whole.unpriced:
+        tell("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
 
 
-def _zone(tell: Teller, name: str | None) -> tzinfo | None:
+def _zone(name: str | None) -> tzinfo | None:
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     if name is None:
@@ -78,11 +82,10 @@ def _zone(tell: Teller, name: str | None) -> tzinfo | None:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        tell.note(f"--tz {name}: there is no such time zone")
-        raise typer.Exit(2) from None
+        raise usage_error(f"--tz {name}: there is no such time zone") from None
 
 
-def _since(tell: Teller, text: str | None, zone: tzinfo | None) -> datetime | None:
+def _since(text: str | None, zone: tzinfo | None) -> datetime | None:
     """Read a day or a time in the zone, or how long ago; days ago begin at midnight."""
     if text is None:
         return None
@@ -95,24 +98,22 @@ def _since(tell: Teller, text: str | None, zone: tzinfo | None) -> datetime | No
         told = datetime.fromisoformat(text)
         return told if told.tzinfo else _on_the_wall(told, zone)
     except (ValueError, OverflowError):
-        tell.note(f"--since {text}: neither a day (2026-08-16) nor a time nor how long ago (7d)")
-        raise typer.Exit(2) from None
+        raise usage_error(f"--since {text}: neither a day (2026-08-16) nor a time nor how long ago (7d)") from None
 
 
 def _on_the_wall(moment: datetime, zone: tzinfo | None) -> datetime:
     return moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
 
 
-def _show(tell: Teller, by: By, sums: "list[UsageSum]", whole: "UsageSum") -> None:
-    if not sums:
-        tell.lines("nothing was spent")
-        return
+def _lines(by: By, sums: "list[UsageSum]", whole: "UsageSum") -> list[str]:
     rows = [_row(by, one, one.key or "unknown") for one in sums]
     if len(rows) > 1:
         rows.append(_row(by, whole, "all"))
-    columns = [by, "calls", *_TOKENS, "tokens", "raw", *_MONEY, "unpriced"]
-    shown = [name for name in columns if name not in (*_MONEY, "unpriced") or any(row[name] for row in rows)]
-    tell.lines(table(rows, shown, wide=True))  # a number that is cut is another number
+    optional = (*_MONEY, "unpriced")
+    names = ["calls", *_TOKENS, "tokens", "raw", *optional]
+    columns = [Column(name, name, COUNT, 1) for name in names if name not in optional or any(row[name] for row in rows)]
+    # A number that is cut is another number, so nothing is.
+    return show_rows(rows, [Column(by, by, Form(), 0), *columns], wide=True, none="nothing was spent")
 
 
 def _row(by: By, one: "UsageSum", key: str) -> Mapping[str, Any]:

@@ -8,14 +8,12 @@ class TracerError(Exception):
 
     Attributes:
         path: the file it is about, if there is one.
-        line: line number in that file, from 1.
         hint: what to do next.
     """
 
-    def __init__(self, message: str, *, path: Path | None = None, line: int | None = None, hint: str = "") -> None:
+    def __init__(self, message: str, *, path: Path | None = None, hint: str = "") -> None:
         super().__init__(message)
         self.path = path
-        self.line = line
         self.hint = hint
 
 
@@ -77,7 +75,3 @@ class NoSuchSession(TraceReadError):
 
 class MissingColumn(TraceReadError):
     """An older database lacks the column that a request needs."""
-
-
-class DamagedRecord(TracerError):
-    """A record in the middle of a file is no valid JSON object."""
