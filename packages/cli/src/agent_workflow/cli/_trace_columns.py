@@ -36,6 +36,11 @@ def dollars(amount: float | None, estimated: float | None = None) -> str:
     return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
+def _tokens(row: Row) -> Value:
+    """Return the tokens; a session starts with 0 of them, which says nothing where no cost became known either."""
+    return None if not row["total_tokens"] and row["total_cost"] is None else row["total_tokens"]
+
+
 def _cost(row: Row) -> Value:
     return dollars(row["total_cost"], row.get("estimated_cost"))  # type: ignore[arg-type] # REAL columns
 
@@ -76,7 +81,7 @@ SESSIONS: Final = (
     Column("workflow", "adw_name", NAME, 6),
     Column("request", "request", PROSE, 3),
     Column("phases", "phase_count", NUMBER, 7),
-    Column("tokens", "total_tokens", COUNT, 5),
+    Column("tokens", _tokens, COUNT, 5),
     Column("cost", _cost, _MONEY, 4),
     Column("age", _age, DURATION, 2),
 )
