@@ -21,8 +21,8 @@ from agent_workflow.index_store.projection import (
     schema_id_of,
 )
 from agent_workflow.index_store.records import ParsedRecord, RecordReader
-from agent_workflow.index_store.reports import Row
 from agent_workflow.index_store.run_writer import JOURNAL_TABLES
+from agent_workflow.index_store.values import Row
 
 _BATCH_ROWS = 512
 

@@ -19,7 +19,7 @@ from agent_workflow.evidence_schemas import (
 )
 from agent_workflow.index_store.errors import InvalidRecord
 from agent_workflow.index_store.records import CONTRACT_SHAPE, MAXIMUM_NAME_CHARACTERS, ParsedRecord
-from agent_workflow.index_store.reports import Row, Value
+from agent_workflow.index_store.values import Row, Value
 
 _SUMMARY_CHARACTERS = 2048
 _INT64 = range(-(2**63), 2**63)

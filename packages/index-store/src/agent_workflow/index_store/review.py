@@ -12,9 +12,9 @@ from agent_workflow.index_store.documents import COMPLETION_COLLECTION, FINAL_ST
 from agent_workflow.index_store.errors import EvidenceError, InvalidReceipt, UnknownRun
 from agent_workflow.index_store.reading import read_source
 from agent_workflow.index_store.records import RecordReader
-from agent_workflow.index_store.reports import ReviewReport
 from agent_workflow.index_store.sealing import check_seal, read_document
 from agent_workflow.index_store.state_root import StateRoot
+from agent_workflow.index_store.verification_report import ReviewReport
 
 _RECEIPTS = "receipts"
 _RECEIPT_NAME = re.compile(r"(\d{6})-(reviewed|accepted|rejected)\.json", re.ASCII)
