@@ -157,7 +157,7 @@ def test_fresh_files_are_waited_for_until_a_change_would_show(scan: RunScan) -> 
 
 def test_old_files_are_not_waited_for(scan: RunScan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most runs of a host ended long ago."""
-    monkeypatch.setattr(indexing.time, "sleep", lambda _: pytest.fail("it waited"))
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waited"))
 
     assert indexing.settle(scan._replace(newest_change_ns=time.time_ns() - 10**12 + 1))
 
