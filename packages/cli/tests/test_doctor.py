@@ -156,6 +156,37 @@ def test_trace_databases_are_looked_for_up_to_the_repository(tmp_path: Path) -> 
     assert [str(inside)] == found
 
 
+def configured(folder: Path, text: str) -> Path:
+    """Make a repository with a configuration of this text."""
+    (folder / ".git").mkdir(parents=True)
+    (folder / "adws").mkdir()
+    (folder / "adws/sssf.config.yaml").write_text(text)
+    return folder
+
+
+def test_the_trace_database_is_where_the_configuration_says(tmp_path: Path) -> None:
+    """As for every other command: the configuration goes before the usual places."""
+    repository = configured(tmp_path / "repo", "observability:\n  db: state/mine.db\n")
+    for name in ("state/mine.db", "adws/adw_data/sssf.db"):
+        (repository / name).parent.mkdir(parents=True)
+        (repository / name).write_bytes(b"SQLite format 3\0")
+
+    found = list(check_trace_databases(repository, {}))
+
+    assert [("ok", str(repository / "state/mine.db"))] == [(check.verdict, check.detail) for check in found]
+
+
+def test_sessions_without_their_trace_database_are_told(tmp_path: Path) -> None:
+    """Their files are the truth, so the database can be made from them."""
+    repository = configured(tmp_path / "repo", "observability:\n  db: adws/adw_data/sssf.db\n")
+    (repository / "adws/adw_data/sessions/aaaa0001").mkdir(parents=True)
+
+    (found,) = check_trace_databases(repository, {})
+
+    assert "warn" == found.verdict
+    assert f"agent-workflow trace rebuild --db {repository / 'adws/adw_data/sssf.db'}" == found.fix
+
+
 def test_a_named_trace_database_that_is_none_is_bad(tmp_path: Path) -> None:
     """``SSSF_DB`` must name a database."""
     text = tmp_path / "text.db"

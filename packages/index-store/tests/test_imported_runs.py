@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
-from sample_records import MOMENT, lifecycle, metrics, provenance, session_status, stage
-from sample_state import RunFiles, StateRoot
-from traced_runs import DATABASE, seal, traced_launch, write_traced_run
+from sample_state import StateRoot
+from traced_runs import DATABASE, IMPORTED, imported_run, seal, write_traced_run
 
 from agent_workflow import index_store
 
-IMPORTED = "agent-workflow/traced-launch-contract/v2"
 REQUIRED = (
     "launch-contract.json",
     "events.jsonl",
@@ -17,28 +15,6 @@ REQUIRED = (
     "run-provenance.json",
     "execution-metrics.json",
 )
-
-
-def imported_run(state: StateRoot, session_id: str, *, cost: float = 0.5, **launch: Any) -> RunFiles:
-    """Write an imported session's run, all but its seal."""
-    run = state.run(session_id, workdir="")
-    worktree = {"path": None, "source_revision": None, "branch": None, "dirty_at_launch": None}
-    contract = {"schema": IMPORTED, "version": 2, "origin": "imported", "runner": None, "worktree": worktree}
-    run.document("launch-contract.json", traced_launch(session_id, **launch) | contract)
-    run.journal("events.jsonl", [lifecycle(1, new="running"), lifecycle(2, new="completed")])
-    ended = {"executor_result": "completed", "policy_result": "not_evaluated", "acceptance_eligible": False}
-    run.document("final-status.json", session_status(session_id, status="completed", workdir="", **ended))
-    source = {
-        "executor": "claude_code",
-        "model": "large",
-        "exit_code": None,
-        "finished_at": MOMENT,
-        "source_revision": None,
-    }
-    run.document("run-provenance.json", provenance(session_id) | source)
-    figures = {"input_tokens": 10, "local_estimated_cost": cost, "currency": "USD", "price_catalog_id": "list 1"}
-    run.document("execution-metrics.json", metrics(session_id, stage("total", **figures)))
-    return run
 
 
 def row_of(state: StateRoot, session_id: str) -> dict[str, Any]:

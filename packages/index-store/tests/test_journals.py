@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
@@ -41,6 +42,27 @@ def test_one_appended_record_parses_one_record(ground: Playground) -> None:
 
     assert parsed_of(report) == 1
     assert dump(ground.root) == rebuilt(ground.root)
+
+
+def test_every_line_is_a_row_wherever_the_pieces_that_are_read_together_end(ground: Playground) -> None:
+    """Lines as long as a piece, one byte shorter and longer, several pieces long, and short ones between them."""
+    lengths = [20, piece := 128 * 1024, piece - 1, piece + 1, 40, 2 * piece, 2 * piece + 1, 3 * piece, *[600] * 700, 20]
+    lines = [b'{"text":"%s"}' % (b"x" * (length - 12)) for length in lengths]
+    (ground.root / "runs" / "alpha" / "notes.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
+
+    index_store.sync(ground.root)
+
+    rows = rows_of(ground.root, "source_sequence, record_sha256", "events", "relative_path = 'notes.jsonl'")
+    assert [(number, sha256(line).hexdigest()) for number, line in enumerate(lines, 1)] == rows
+
+
+def rows_of(root: Path, columns: str, table: str, where: str) -> list[tuple[object, ...]]:
+    """Return rows of the index, in the order of their first column."""
+    database = apsw.Connection(str(root / "index" / "agent-workflow.sqlite3"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return database.execute(f"SELECT {columns} FROM {table} WHERE {where} ORDER BY 1").fetchall()
+    finally:
+        database.close()
 
 
 @pytest.mark.slow

@@ -111,26 +111,54 @@ def test_quick_way_and_slow_way_give_the_same_record() -> None:
     """A journal of a known name is parsed and validated in one pass, with the same result."""
     raw = permission_record(1)[:-1]
 
-    quick = READER.quick_parser(PERMISSIONS)(raw)
+    (quick,) = READER.quick_parser(PERMISSIONS)(raw + b"\n", [raw])
 
     assert isinstance(quick, PermissionEvent)
     assert READER.parse(raw, PERMISSIONS, 1).model == quick
 
 
 @pytest.mark.parametrize(
-    "raw",
+    "doubtful",
     [
-        permission_record(1)[:-1].replace(b'"state"', b'"state" ', 1),
+        permission_record(1)[:-1].replace(b'"state":', b'"state" :', 1),
+        permission_record(1)[:-1].replace(b'"state":', b'"state"\t:', 1),
         permission_record(1)[:-1].replace(b'"target 1"', b'"looks like \\":"'),
         permission_record(1)[:-2] + b', "state": "denied"}',
+        permission_record(1)[:-2] + b', "state" : "denied"}',
         b'{"schema":"agent-workflow/permission-event/v9"}',
         b"{no json}",
+        b"",
     ],
-    ids=["space before colon", "text like a key", "repeated key", "another contract", "no JSON"],
+    ids=[
+        "space",
+        "tab",
+        "text like a key",
+        "repeated",
+        "repeated behind a space",
+        "another contract",
+        "no JSON",
+        "empty",
+    ],
 )
-def test_quick_way_leaves_every_doubt_to_the_slow_way(raw: bytes) -> None:
-    """None means: parse it properly."""
-    assert READER.quick_parser(PERMISSIONS)(raw) is None
+def test_quick_way_leaves_every_doubt_to_the_slow_way(doubtful: bytes) -> None:
+    """None means: parse it properly. A line of which nothing is to be doubted is not held up by its neighbour."""
+    good = permission_record(2)[:-1]
+    lines = [good, doubtful, good]
+
+    before, quick, after = READER.quick_parser(PERMISSIONS)(b"\n".join(lines) + b"\n", lines)
+
+    assert quick is None
+    assert isinstance(before, PermissionEvent)
+    assert before == after
+
+
+def test_a_repeated_key_is_not_hidden_by_a_line_that_has_fewer() -> None:
+    """Lines are counted together: one that writes a key twice and one behind whose keys a space stands even out."""
+    twice = permission_record(1)[:-2] + b', "state": "denied"}'
+    spaced = permission_record(2)[:-1].replace(b'"state":', b'"state" :', 1)
+    lines = [twice, spaced]
+
+    assert READER.quick_parser(PERMISSIONS)(b"\n".join(lines) + b"\n", lines) == [None, None]
 
 
 def test_known_contract_is_validated() -> None:

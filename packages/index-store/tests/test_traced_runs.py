@@ -199,7 +199,7 @@ def test_what_judges_a_run_may_come_after_its_seal(state: StateRoot, name: str) 
     row = row_of(state, "aaaa0001")
 
     assert (1, None) == (row["evidence_complete"], row["index_error"])
-    assert "incomplete" == _review(state, "aaaa0001")
+    assert "unreviewed" == _review(state, "aaaa0001")
 
 
 def _review(state: StateRoot, session_id: str) -> str:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sample_records import MOMENT, Document, lifecycle, metrics, process_result, provenance, session_status, stage
 from sample_state import RunFiles, StateRoot, artifacts_in
 
 TRACED = "agent-workflow/traced-launch-contract/v1"
+IMPORTED = "agent-workflow/traced-launch-contract/v2"
 DATABASE = "/srv/shop/adws/adw_data/sssf.db"
 BUILDER: Document = {"name": "builder", "coding_agent": "pi", "model": "large"}
 REVIEWER: Document = {"name": "reviewer", "coding_agent": "codex", "model": None}
@@ -116,3 +118,25 @@ GATE_FAILED: Document = {
     "acceptance_eligible": False,
 }
 """The final status of a workflow that failed on a gate."""
+
+
+def imported_run(state: StateRoot, session_id: str, *, cost: float = 0.5, **launch: Any) -> RunFiles:
+    """Write an imported session's run, all but its seal."""
+    run = state.run(session_id, workdir="")
+    worktree = {"path": None, "source_revision": None, "branch": None, "dirty_at_launch": None}
+    contract = {"schema": IMPORTED, "version": 2, "origin": "imported", "runner": None, "worktree": worktree}
+    run.document("launch-contract.json", traced_launch(session_id, **launch) | contract)
+    run.journal("events.jsonl", [lifecycle(1, new="running"), lifecycle(2, new="completed")])
+    ended = {"executor_result": "completed", "policy_result": "not_evaluated", "acceptance_eligible": False}
+    run.document("final-status.json", session_status(session_id, status="completed", workdir="", **ended))
+    source = {
+        "executor": "claude_code",
+        "model": "large",
+        "exit_code": None,
+        "finished_at": MOMENT,
+        "source_revision": None,
+    }
+    run.document("run-provenance.json", provenance(session_id) | source)
+    figures = {"input_tokens": 10, "local_estimated_cost": cost, "currency": "USD", "price_catalog_id": "list 1"}
+    run.document("execution-metrics.json", metrics(session_id, stage("total", **figures)))
+    return run

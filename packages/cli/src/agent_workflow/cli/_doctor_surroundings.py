@@ -1,5 +1,6 @@
-"""What is around: coding agents on PATH, and trace databases that can be seen from here."""
+"""What is around: coding agents on PATH, and the trace database that is used from here."""
 
+import shlex
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,7 +8,6 @@ from pathlib import Path
 from agent_workflow.cli._check import Check
 
 _AGENTS = ("pi", "claude", "codex", "gemini", "opencode")
-_USUAL_DATABASES = ("adws/adw_data/sssf.db", "adws/data/sssf.db", ".sssf/data/sssf.db")
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
@@ -26,29 +26,33 @@ def check_agents(search_path: str) -> Iterable[Check]:
 
 
 def check_trace_databases(start: Path, environment: Mapping[str, str]) -> Iterable[Check]:
-    """Find the trace databases that are used from a folder.
+    """Judge the trace database that the commands use which are called in a folder.
 
     Args:
         start: the folder to look from, up to the root of its repository.
         environment: may name one as ``SSSF_DB``.
     """
-    named = environment.get("SSSF_DB")
-    candidates = [Path(named)] if named else []
-    candidates += [folder / usual for folder in _up_to_repository(start) for usual in _USUAL_DATABASES]
-    found = [path for path in candidates if path.is_file()]
-    if named and not Path(named).is_file():
-        yield Check("trace database", "bad", f"SSSF_DB names {named}, which is no file", "unset SSSF_DB, or correct it")
-    for path in found:
-        yield _judge(path)
-    if not found and not named:
+    from agent_workflow.tracer import NoTrace, locate_database
+
+    try:
+        path = locate_database(start=start, environment=environment)
+    except NoTrace:
         yield Check("trace database", "ok", "none here; the first recorded workflow of a repository makes one")
+    else:
+        yield _judge(path) if path.is_file() else _judge_missing(path, environment.get("SSSF_DB"))
 
 
-def _up_to_repository(start: Path) -> Iterable[Path]:
-    for folder in (start, *start.parents):
-        yield folder
-        if (folder / ".git").exists():
-            return
+def _judge_missing(path: Path, named: str | None) -> Check:
+    if named:
+        return Check(
+            "trace database", "bad", f"SSSF_DB names {named}, which is no file", "unset SSSF_DB, or correct it"
+        )
+    from agent_workflow.tracer import locate_data_dir
+
+    if any((locate_data_dir(path) / "sessions").glob("*")):
+        fix = f"agent-workflow trace rebuild --db {shlex.quote(str(path))}"
+        return Check("trace database", "warn", f"{path} is gone, its sessions are there", fix)
+    return Check("trace database", "ok", f"{path} is not there yet; the first recorded workflow makes it")
 
 
 def _judge(path: Path) -> Check:
@@ -56,7 +60,7 @@ def _judge(path: Path) -> Check:
         with path.open("rb") as file:
             is_database = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
     except OSError as error:
-        return Check("trace database", "bad", f"{path}: {error.strerror}", f"chmod u+r {path}")
+        return Check("trace database", "bad", f"{path}: {error.strerror}", f"chmod u+r {shlex.quote(str(path))}")
     if not is_database:
         return Check("trace database", "bad", f"{path} is no SQLite database", "move it away, then rebuild it")
     return Check("trace database", "ok", str(path))

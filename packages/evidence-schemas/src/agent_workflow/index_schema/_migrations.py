@@ -4,13 +4,10 @@ A migration is text without transaction statements: whoever applies it runs the 
 row and ``PRAGMA user_version`` in one transaction, so that a crash leaves either version whole.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-from importlib.resources import files
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Migration:
+class Migration(NamedTuple):
     """One step from the version before to ``version``.
 
     Attributes:
@@ -23,9 +20,11 @@ class Migration:
     description: str
     file_name: str
 
-    @cached_property
+    @property
     def sql(self) -> str:
         """The statements, separated by semicolons, without BEGIN or COMMIT."""
+        from importlib.resources import files  # a database that is up to date needs no statement
+
         return (files(__package__) / "migrations" / self.file_name).read_text(encoding="utf-8")
 
 

@@ -34,20 +34,11 @@ if TYPE_CHECKING:
         query,
     )
     from agent_workflow.index_store.reconcile import initialize, rebuild, sync
-    from agent_workflow.index_store.reports import (
-        Freshness,
-        IndexedRun,
-        QueryReport,
-        ReportedNotice,
-        ReviewReport,
-        RunError,
-        SourceMismatch,
-        StatusReport,
-        SyncReport,
-        VerificationReport,
-    )
+    from agent_workflow.index_store.reports import Freshness, QueryReport, StatusReport
     from agent_workflow.index_store.state_root import default_state_root
+    from agent_workflow.index_store.sync_report import IndexedRun, ReportedNotice, RunError, SyncReport
     from agent_workflow.index_store.verification import verify
+    from agent_workflow.index_store.verification_report import ReviewReport, SourceMismatch, VerificationReport
 
 _MODULES = {
     "errors": (
@@ -77,20 +68,11 @@ _MODULES = {
         "query",
     ),
     "reconcile": ("initialize", "rebuild", "sync"),
-    "reports": (
-        "Freshness",
-        "IndexedRun",
-        "QueryReport",
-        "ReportedNotice",
-        "ReviewReport",
-        "RunError",
-        "SourceMismatch",
-        "StatusReport",
-        "SyncReport",
-        "VerificationReport",
-    ),
+    "reports": ("Freshness", "QueryReport", "StatusReport"),
     "state_root": ("default_state_root",),
+    "sync_report": ("IndexedRun", "ReportedNotice", "RunError", "SyncReport"),
     "verification": ("verify",),
+    "verification_report": ("ReviewReport", "SourceMismatch", "VerificationReport"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

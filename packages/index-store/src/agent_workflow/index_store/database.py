@@ -1,6 +1,6 @@
 """The index database: opened to be read, opened by the one writer, brought to the current schema."""
 
-import secrets
+import os
 from datetime import UTC, datetime
 
 import apsw
@@ -22,7 +22,7 @@ from agent_workflow.index_store.index_files import (
     exists,
     explain,
 )
-from agent_workflow.index_store.reports import AUTHORITY
+from agent_workflow.index_store.values import AUTHORITY
 
 
 def open_for_reading(location: IndexLocation) -> apsw.Connection:
@@ -128,7 +128,7 @@ def utc_now() -> str:
 
 def new_generation() -> str:
     """Return a name that no earlier content of the file had, so that a reader's cursor notices a rebuild."""
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()
 
 
 def metadata(connection: apsw.Connection) -> dict[str, str]:

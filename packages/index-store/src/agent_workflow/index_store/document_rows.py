@@ -5,7 +5,7 @@ from typing import NamedTuple
 from agent_workflow.evidence_schemas import ExecutionMetrics, ProcessResult, WorkflowSnapshot, WorkflowStatus
 from agent_workflow.index_store.documents import METRICS, WORKFLOW_SNAPSHOT, WORKFLOW_STATUS
 from agent_workflow.index_store.errors import InvalidRecord
-from agent_workflow.index_store.reports import Row
+from agent_workflow.index_store.values import Row
 
 
 def process_result_row(session_id: str, result: ProcessResult, sha256: str) -> Row:

@@ -5,9 +5,10 @@ from functools import cached_property
 import apsw
 
 from agent_workflow.index_store.database import migrate
-from agent_workflow.index_store.discovery import Candidate, Storage, scan_candidate
+from agent_workflow.index_store.discovery import Candidate, Storage
 from agent_workflow.index_store.indexing import RunIndexer
-from agent_workflow.index_store.reports import SourceMismatch
+from agent_workflow.index_store.scanning import scan_candidate
+from agent_workflow.index_store.verification_report import SourceMismatch
 
 
 class ErrorCheck:

@@ -9,10 +9,11 @@ import apsw
 from agent_workflow.index_schema import DATABASE_NAME
 from agent_workflow.index_store import database
 from agent_workflow.index_store.database import open_for_reading
-from agent_workflow.index_store.discovery import discover, scan_candidate
+from agent_workflow.index_store.discovery import discover
 from agent_workflow.index_store.errors import MissingDatabase, OutdatedDatabase
 from agent_workflow.index_store.index_files import IndexLocation, exists, explain, locate_index
 from agent_workflow.index_store.reports import Freshness, StatusReport
+from agent_workflow.index_store.scanning import scan_candidate
 from agent_workflow.index_store.state_root import INDEX_DIRECTORY, STORAGE_DIRECTORIES, StateRoot, open_state_root
 
 

@@ -8,8 +8,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -23,8 +23,7 @@ COMPANIONS = ("", "-wal", "-shm", "-journal")
 BUSY_MILLISECONDS = 5000
 
 
-@dataclass(frozen=True)
-class IndexLocation:
+class IndexLocation(NamedTuple):
     """The open ``index/`` directory of a state root.
 
     Attributes:

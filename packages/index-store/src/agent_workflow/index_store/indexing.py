@@ -4,16 +4,17 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import apsw
 
-from agent_workflow.index_store.discovery import Candidate, RunScan, Storage, open_run, scan_candidate, scan_run
+from agent_workflow.index_store.discovery import Candidate, Storage, open_run
 from agent_workflow.index_store.errors import EvidenceError, HistoricalArtifact, LockedSource, UnsafeSource
 from agent_workflow.index_store.journals import Checkpoint, JournalProjector
 from agent_workflow.index_store.records import RecordReader
 from agent_workflow.index_store.run_projection import JournalRestarted, ResumePoint, RunProjection
 from agent_workflow.index_store.run_writer import Notice, RunWriter
+from agent_workflow.index_store.scanning import RunScan, scan_candidate, scan_run
 
 UNSETTLED_PREFIX = "unsettled:"
 """Before a fingerprint that no scan can equal: the files were still moving, so the next sync must look again."""
@@ -98,7 +99,7 @@ class RunIndexer:
         if candidate.has_archived_twin and isinstance(outcome.error, HistoricalArtifact):
             twin = candidate.archived_twin
             archive = _directory(twin, storage)
-            twin_scan = replace(scan_run(twin, archive), fingerprint=scan.fingerprint)
+            twin_scan = scan_run(twin, archive)._replace(fingerprint=scan.fingerprint)
             with self._connection:
                 self._writer.clear(scan.session_id)  # the error just written, which a fresh database is not cleared of
             return self._replace(twin, twin_scan, archive, {}, settled=settled)

@@ -5,7 +5,7 @@ what follows them is parsed. Anything else makes the run be read whole, so the r
 """
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
@@ -21,10 +21,10 @@ from agent_workflow.index_store.projection import (
     schema_id_of,
 )
 from agent_workflow.index_store.records import ParsedRecord, RecordReader
-from agent_workflow.index_store.reports import Row
 from agent_workflow.index_store.run_writer import JOURNAL_TABLES
+from agent_workflow.index_store.values import Row
 
-_BATCH_ROWS = 512
+_PIECE_BYTES = 128 * 1024
 
 
 class Checkpoint(NamedTuple):
@@ -110,9 +110,9 @@ class JournalProjector:
         progress = JournalProgress(Checkpoint(end, since.record_count, digest.hexdigest()), "", len(data) - end)
         digest.update(memoryview(data)[end:])
         progress.sha256 = digest.hexdigest()
-        whole = since.complete_bytes == 0 and end == len(data)
-        lines = io.BytesIO(data if whole else data[since.complete_bytes : end])
-        self._project_lines(session_id, path, lines, since.record_count, progress, write)
+        for text, lines in _pieces(data, since.complete_bytes, end):
+            models = self._reader.quick_parser(path)(text, lines)
+            self._project_lines(session_id, path, lines, models, since.record_count, progress, write)
         progress.checkpoint = progress.checkpoint._replace(record_count=since.record_count + progress.parsed)
         return progress
 
@@ -120,37 +120,36 @@ class JournalProjector:
         self,
         session_id: str,
         path: str,
-        lines: Iterable[bytes],
+        lines: Sequence[bytes],
+        models: Sequence[Record | None],
         before: int,
         progress: JournalProgress,
         write: RowWriter,
     ) -> None:
+        """Project some lines; those without a model are parsed. ``before`` is the checkpoint's record count."""
         events: list[Row] = []
         typed: dict[str, list[Row]] = {table: [] for table in JOURNAL_TABLES[1:]}
-        quick, rows_of = self._reader.quick_parser(path), self._rows_of
-        sequence = before
-        for sequence, line in enumerate(lines, before + 1):
-            raw = line[:-1]
-            key = (session_id, path, sequence)
+        first = before + progress.parsed + 1
+        for sequence, (raw, quick_model) in enumerate(zip(lines, models, strict=True), first):
+            model = quick_model
             digest = sha256(raw).hexdigest()
-            model = quick(raw)
             if model is None:
                 record = self._parse(raw, path, sequence, progress)
                 model = record.model
                 if model is None:
-                    events.append(_payload_row(record, key, digest, progress))
-                    if len(events) >= _BATCH_ROWS:
-                        _flush(events, typed, write)
+                    events.append(_payload_row(record, (session_id, path, sequence), digest, progress))
                     continue
-            rows = rows_of.get(type(model)) or self._look_up(model)
+            rows = self._rows_of.get(type(model)) or self._look_up(model)
             progress.schema_ids.add(rows.contract_id)
-            events.append((*key, rows.contract_id, *rows.generic.read(model, path, sequence), digest))
+            generic = rows.generic.read(model, path, sequence)
+            events.append((session_id, path, sequence, rows.contract_id, *generic, digest))
             if rows.typed is not None:
-                typed[rows.typed.name].append((*key, *rows.typed.columns(model), digest))
-            if len(events) >= _BATCH_ROWS:
-                _flush(events, typed, write)
-        progress.parsed = sequence - before
-        _flush(events, typed, write)
+                typed[rows.typed.name].append((session_id, path, sequence, *rows.typed.columns(model), digest))
+        progress.parsed += len(lines)
+        write(JOURNAL_TABLES[0], events)
+        for table, table_rows in typed.items():
+            if table_rows:
+                write(table, table_rows)
 
     def _parse(self, raw: bytes, path: str, sequence: int, progress: JournalProgress) -> ParsedRecord:
         try:
@@ -170,14 +169,16 @@ class JournalProjector:
         return rows
 
 
-def _flush(events: list[Row], typed: dict[str, list[Row]], write: RowWriter) -> None:
-    if events:
-        write(JOURNAL_TABLES[0], events)
-        events.clear()
-    for table, rows in typed.items():
-        if rows:
-            write(table, rows)
-            rows.clear()
+def _pieces(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Yield the lines between two ends of lines, some at a time: in one piece, and each without its newline."""
+    while start < end:
+        cut = data.index(b"\n", min(start + _PIECE_BYTES, end) - 1) + 1
+        text = data[start:cut]
+        if len(text) > 2 * _PIECE_BYTES:  # a line of many megabytes ends it: not to be copied more often than need be
+            yield text, text[:-1].split(b"\n")
+        else:
+            yield text, [line[:-1] for line in io.BytesIO(text)]
+        start = cut
 
 
 def _payload_row(record: ParsedRecord, key: RecordKey, digest: str, progress: JournalProgress) -> Row:

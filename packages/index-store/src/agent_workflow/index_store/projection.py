@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, NamedTuple
+from operator import itemgetter
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from agent_workflow.evidence_schemas import (
     IncidentEvent,
@@ -19,7 +21,7 @@ from agent_workflow.evidence_schemas import (
 )
 from agent_workflow.index_store.errors import InvalidRecord
 from agent_workflow.index_store.records import CONTRACT_SHAPE, MAXIMUM_NAME_CHARACTERS, ParsedRecord
-from agent_workflow.index_store.reports import Row, Value
+from agent_workflow.index_store.values import Row, Value
 
 _SUMMARY_CHARACTERS = 2048
 _INT64 = range(-(2**63), 2**63)
@@ -62,6 +64,7 @@ def schema_id_of(record: ParsedRecord) -> str | None:
 
 
 _GENERIC_COLUMNS = len(GENERIC_FIELDS) + 1  # and the summary
+_NO_FIELD = ""
 
 
 @dataclass(frozen=True)
@@ -71,17 +74,24 @@ class GenericColumns:
     Attributes:
         filled: index of each column that the contract can fill, with the fields it comes from.
         has_summary: the contract's summary may be copied.
+        texts: for each column its field, where every column has one at most and every field is a text or nothing.
     """
 
     filled: tuple[tuple[int, tuple[str, ...]], ...]
     has_summary: bool
+    texts: tuple[str, ...] | None
 
     @classmethod
     def of_model(cls, model: type[Record]) -> "GenericColumns":
         """Work out which fields a model has; fields that a contract merely tolerates are not copied."""
-        candidates = (tuple(name for name in names if name in model.model_fields) for names in GENERIC_FIELDS.values())
+        candidates = [tuple(name for name in names if name in model.model_fields) for names in GENERIC_FIELDS.values()]
         filled = tuple((index, names) for index, names in enumerate(candidates) if names)
-        return cls(filled, model is IncidentEvent)
+        has_summary = model is IncidentEvent
+        only_texts = not has_summary and all(
+            len(names) == 1 and _is_text(model.model_fields[names[0]].annotation) for _, names in filled
+        )
+        texts = (*(names[0] if names else _NO_FIELD for names in candidates), _NO_FIELD)
+        return cls(filled, has_summary, texts if only_texts else None)
 
     def read(self, record: Record, path: str, line: int) -> list[Value]:
         """Return the ten generic columns and the summary.
@@ -90,6 +100,8 @@ class GenericColumns:
             InvalidRecord: an integer is larger than the database keeps.
         """
         fields = record.__dict__
+        if self.texts is not None:
+            return [*map(fields.get, self.texts)]
         values: list[Value] = [None] * _GENERIC_COLUMNS
         for index, names in self.filled:
             for name in names:
@@ -100,6 +112,18 @@ class GenericColumns:
         if self.has_summary:
             values[-1] = fields["summary"][:_SUMMARY_CHARACTERS]
         return values
+
+
+def _is_text(annotation: object) -> bool:
+    """Tell whether a field holds a string or None and nothing else, so that it can be copied as it is."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _is_text(get_args(annotation)[0])
+    if origin is Literal:
+        return all(isinstance(value, str) for value in get_args(annotation))
+    if origin in (Union, UnionType):
+        return all(_is_text(part) for part in get_args(annotation))
+    return annotation in (str, NoneType)
 
 
 def payload_columns(record: ParsedRecord) -> list[Value]:
@@ -126,33 +150,39 @@ def _scalar(value: object, path: str, line: int) -> Value:
     return value if isinstance(value, (str, float)) else None
 
 
+# Of the record that an index reads most: the fields of its three shapes, in the order of the columns.
+_executor_columns = itemgetter(
+    "alive",
+    "state",
+    "cpu_user_seconds",
+    "cpu_system_seconds",
+    "rss_bytes",
+    "peak_rss_bytes",
+    "read_bytes",
+    "write_bytes",
+    "open_fd_count",
+    "child_process_count",
+)
+_host_columns = itemgetter("load_1m", "available_memory_bytes", "disk_free_bytes")
+_sample_columns = itemgetter(
+    "output_bytes",
+    "stderr_bytes",
+    "executor_event_bytes",
+    "terminal_event_bytes",
+    "last_semantic_progress_at",
+    "seconds_since_semantic_progress",
+    "last_semantic_progress_source",
+)
+
+
 def health_columns(sample: RunHealthSample) -> Row:
     """Return the columns of ``health_samples`` between its key and its digest."""
-    executor = sample.executor
-    host = sample.host
     return (
         sample.recorded_at,
         sample.runner.alive,
-        executor.alive,
-        executor.state,
-        executor.cpu_user_seconds,
-        executor.cpu_system_seconds,
-        executor.rss_bytes,
-        executor.peak_rss_bytes,
-        executor.read_bytes,
-        executor.write_bytes,
-        executor.open_fd_count,
-        executor.child_process_count,
-        host.load_1m,
-        host.available_memory_bytes,
-        host.disk_free_bytes,
-        sample.output_bytes,
-        sample.stderr_bytes,
-        sample.executor_event_bytes,
-        sample.terminal_event_bytes,
-        sample.last_semantic_progress_at,
-        sample.seconds_since_semantic_progress,
-        sample.last_semantic_progress_source,
+        *_executor_columns(sample.executor.__dict__),
+        *_host_columns(sample.host.__dict__),
+        *_sample_columns(sample.__dict__),
     )
 
 

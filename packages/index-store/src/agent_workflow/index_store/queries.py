@@ -18,8 +18,9 @@ from agent_workflow.index_store.database import open_for_reading
 from agent_workflow.index_store.errors import InvalidQuestion, MissingDatabase
 from agent_workflow.index_store.freshness import measure
 from agent_workflow.index_store.index_files import IndexLocation, explain, locate_index
-from agent_workflow.index_store.reports import Freshness, QueryReport, Value
+from agent_workflow.index_store.reports import Freshness, QueryReport
 from agent_workflow.index_store.state_root import StateRoot, open_state_root
+from agent_workflow.index_store.values import Value
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "runs": ("session", "state", "category", "executor", "model", "pack", "since", "until"),

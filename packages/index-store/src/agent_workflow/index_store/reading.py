@@ -12,8 +12,8 @@ import stat
 import time
 from typing import NamedTuple
 
-from agent_workflow.index_store.discovery import FileKind
 from agent_workflow.index_store.errors import LockedSource, UnreadableSource, UnsafeSource, UnsettledSource
+from agent_workflow.index_store.scanning import FileKind
 
 MAXIMUM_SOURCE_BYTES = 64 * 1024 * 1024
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO must not block the open

@@ -1,40 +1,19 @@
 """The two writers: ``sync`` brings the database in line with the files, ``rebuild`` makes it anew."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import apsw
 
 from agent_workflow.index_store import database, replacement
-from agent_workflow.index_store.database import utc_now
-from agent_workflow.index_store.discovery import (
-    Candidate,
-    Discovery,
-    OddEntry,
-    RunScan,
-    Storage,
-    discover,
-    scan_candidate,
-)
-from agent_workflow.index_store.errors import DamagedDatabase, HistoricalArtifact, UnknownRun, UnsafePath
+from agent_workflow.index_store.errors import DamagedDatabase, UnsafePath
 from agent_workflow.index_store.header import header_verdict
 from agent_workflow.index_store.index_files import IndexLocation, exists, explain, locate_index
-from agent_workflow.index_store.repairs import reconcile_repairs
-from agent_workflow.index_store.reports import IndexedRun, ReportedNotice, RunError, SyncReport
-from agent_workflow.index_store.run_writer import RunWriter
-from agent_workflow.index_store.state_root import STORAGE_DIRECTORIES, StateRoot, StorageClass, open_state_root
+from agent_workflow.index_store.run_pass import EVERYTHING, Pass, Progress, Scope, known_runs, run_pass
+from agent_workflow.index_store.state_root import StateRoot, open_state_root
+from agent_workflow.index_store.sync_report import SyncReport
 from agent_workflow.index_store.writer_lock import writer_lock
-
-if TYPE_CHECKING:
-    from agent_workflow.index_store.indexing import RunIndexer, RunOutcome
-
-Progress = Callable[[int, int], None]
-"""Called with the number of runs done and the number of all runs."""
 
 DEFAULT_LOCK_SECONDS = 30.0
 
@@ -45,43 +24,6 @@ def _no_progress(done: int, total: int) -> None:
 
 def _say_nothing(holder: str) -> None:
     """Tell nobody who holds the lock."""
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """Which runs a writer looks at."""
-
-    session_id: str | None
-    active_only: bool
-
-    @property
-    def name(self) -> str:
-        return "active" if self.active_only else "active+archive"
-
-
-_EVERYTHING = _Scope(session_id=None, active_only=False)
-
-
-@dataclass
-class _Pass:
-    """One walk over the runs of a state root into one connection."""
-
-    connection: apsw.Connection
-    scope: _Scope
-    progress: Progress
-    fresh: bool
-    """The database is empty: nothing to compare with, to skip or to prune."""
-    whole: bool = False
-    indexed: list["RunOutcome"] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    pruned: list[str] = field(default_factory=list)
-
-    @cached_property
-    def indexer(self) -> "RunIndexer":
-        """The indexer, made and its models imported when the first run needs it: an unchanged sync never does."""
-        from agent_workflow.index_store.indexing import RunIndexer
-
-        return RunIndexer(self.connection, fresh=self.fresh)
 
 
 def sync(
@@ -109,7 +51,7 @@ def sync(
     Raises:
         IndexStoreError: nothing could be done; the database is as before.
     """
-    scope = _Scope(session_id, active_only)
+    scope = Scope(session_id, active_only)
     with _writing(state_root, lock_timeout_seconds, on_wait) as (root, location):
         if not exists(location):
             return _rebuild(root, location, scope, progress)
@@ -117,10 +59,10 @@ def sync(
         with _closing(database.open_for_writing(location)) as connection:
             if "last_sync_at" not in database.metadata(connection):
                 # Never synced as a whole, or by an earlier version: a narrow rebuild would lose the other rows.
-                filled = _known_runs(connection)
+                filled = known_runs(connection)
                 connection.close()
-                return _rebuild(root, location, _EVERYTHING if filled else scope, progress)
-            report = _run_pass(root, location, _Pass(connection, scope, progress, fresh=False))
+                return _rebuild(root, location, EVERYTHING if filled else scope, progress)
+            report = run_pass(root, location, Pass(connection, scope, progress, fresh=False))
             database.checkpoint(connection)
             return report
 
@@ -147,11 +89,11 @@ def rebuild(
     Raises:
         IndexStoreError: nothing could be done; readers still have the old content.
     """
-    scope = _Scope(session_id, active_only)
+    scope = Scope(session_id, active_only)
     with _writing(state_root, lock_timeout_seconds, on_wait) as (root, location):
         if session_id is not None and exists(location):
             with _closing(database.open_for_writing(location)) as connection:
-                report = _run_pass(root, location, _Pass(connection, scope, progress, fresh=False, whole=True))
+                report = run_pass(root, location, Pass(connection, scope, progress, fresh=False, whole=True))
                 database.checkpoint(connection)
                 return report
         return _rebuild(root, location, scope, progress)
@@ -192,12 +134,12 @@ def _closing(connection: apsw.Connection) -> Iterator[apsw.Connection]:
         connection.close()
 
 
-def _rebuild(root: StateRoot, location: IndexLocation, scope: _Scope, progress: Progress) -> SyncReport:
+def _rebuild(root: StateRoot, location: IndexLocation, scope: Scope, progress: Progress) -> SyncReport:
     _refuse_what_is_not_ours(location)
     scratch = replacement.create_scratch(location)
     try:
         with scratch:  # one transaction around them all: a run is then only a savepoint
-            report = _run_pass(root, location, _Pass(scratch, scope, progress, fresh=True))
+            report = run_pass(root, location, Pass(scratch, scope, progress, fresh=True))
         replacement.put_in_place(scratch, location)
     finally:
         scratch.close()
@@ -211,192 +153,3 @@ def _refuse_what_is_not_ours(location: IndexLocation) -> None:
             header_verdict(location)
         except DamagedDatabase:
             return
-
-
-def _run_pass(root: StateRoot, location: IndexLocation, work: _Pass) -> SyncReport:
-    """Reconcile every run in scope, then repairs, then the record of the pass itself."""
-    discovery = discover(root, active_only=work.scope.active_only)
-    known = {} if work.fresh else _known_runs(work.connection)
-    runs = _in_scope(discovery, known, work.scope)
-    with ExitStack() as stack:
-        storage = {
-            name: stack.enter_context(root.directory(directory)) for name, directory in STORAGE_DIRECTORIES.items()
-        }
-        for done, candidate in enumerate(runs, 1):
-            _reconcile_run(candidate, storage, known, work)
-            work.progress(done, len(runs))
-        _prune(discovery, known, work)
-        _settle_workflow_owners(discovery, storage, work)
-    reconcile_repairs(root, work.connection)
-    if work.scope.session_id is None:
-        _finish(work, discovery.odd_entries)
-    return _report(location, work)
-
-
-def _known_runs(connection: apsw.Connection) -> dict[str, tuple[str, StorageClass]]:
-    rows = connection.execute("SELECT session_id, source_fingerprint, storage_class FROM runs")
-    return {
-        str(session_id): (str(fingerprint), "archive" if storage_class == "archive" else "active")
-        for session_id, fingerprint, storage_class in rows
-    }
-
-
-def _in_scope(
-    discovery: Discovery, known: Mapping[str, tuple[str, StorageClass]], scope: _Scope
-) -> tuple[Candidate, ...]:
-    if scope.session_id is None:
-        return discovery.runs
-    chosen = tuple(run for run in discovery.runs if run.session_id == scope.session_id)
-    if not chosen and scope.session_id not in known:
-        raise UnknownRun(f"no run is called {scope.session_id}", hint="agent-workflow index query runs")
-    return chosen
-
-
-def _reconcile_run(
-    candidate: Candidate,
-    storage: Storage,
-    known: Mapping[str, tuple[str, StorageClass]],
-    work: _Pass,
-) -> None:
-    try:
-        scan = _scan(candidate, storage)
-        before = known.get(candidate.session_id)
-        if before is not None and before[0] == scan.fingerprint and not work.whole:
-            work.skipped.append(candidate.session_id)
-            return
-        whole = work.whole or before is None
-        work.indexed.append(work.indexer.index(candidate, scan, storage, whole=whole))
-    except FileNotFoundError:
-        _remove(candidate.session_id, work)
-
-
-def _scan(candidate: Candidate, storage: Storage) -> RunScan:
-    """Scan a run; a directory below it that vanishes meanwhile is looked for again."""
-    for _ in range(3):
-        try:
-            return scan_candidate(candidate, storage)
-        except FileNotFoundError:
-            time.sleep(0.01)
-    return scan_candidate(candidate, storage)
-
-
-def _remove(session_id: str, work: _Pass) -> None:
-    if work.fresh:
-        return
-    with work.connection:
-        RunWriter(work.connection).remove_run(session_id)
-    work.pruned.append(session_id)
-
-
-def _prune(discovery: Discovery, known: Mapping[str, tuple[str, StorageClass]], work: _Pass) -> None:
-    """Remove the rows of runs whose directories are gone, within the scope that was looked at."""
-    present = {run.session_id for run in discovery.runs}
-    for session_id, (_, storage_class) in known.items():
-        if session_id in present or session_id in work.pruned:
-            continue
-        if work.scope.session_id not in (None, session_id):
-            continue
-        if work.scope.active_only and storage_class == "archive":
-            continue
-        _remove(session_id, work)
-
-
-def _settle_workflow_owners(discovery: Discovery, storage: Storage, work: _Pass) -> None:
-    """Index the first claimant of a workflow again where another run owned its rows, or nobody does any more."""
-    candidates = {run.session_id: run for run in discovery.runs}
-    for (session_id,) in work.connection.execute(_UNSETTLED_OWNERS).fetchall():
-        candidate = candidates.get(str(session_id))
-        if candidate is None:
-            continue
-        try:
-            work.indexer.index(candidate, _scan(candidate, storage), storage, whole=True)
-        except FileNotFoundError:
-            _remove(candidate.session_id, work)
-
-
-_UNSETTLED_OWNERS = """
-SELECT claim.first FROM (
-    SELECT workflow_id, min(session_id) AS first FROM workflow_claims GROUP BY workflow_id
-) AS claim
-LEFT JOIN workflows USING (workflow_id)
-WHERE workflows.owner_run_id IS NOT claim.first
-"""
-
-
-def _finish(work: _Pass, odd_entries: tuple[OddEntry, ...]) -> None:
-    """Record the pass: its time and scope, what stood beside the runs, and errors in the order of their runs."""
-    connection = work.connection
-    with connection:
-        _write_odd_entries(connection, odd_entries)
-        _number_errors(connection)
-        database.set_metadata(connection, {"last_sync_at": utc_now(), "last_sync_scope": work.scope.name})
-
-
-def _write_odd_entries(connection: apsw.Connection, odd_entries: tuple[OddEntry, ...]) -> None:
-    rows = [(entry.path, entry.kind, entry.detail) for entry in odd_entries]
-    before = connection.execute(
-        "SELECT source_path, kind, detail FROM notices WHERE session_id IS NULL ORDER BY source_path"
-    ).fetchall()
-    if before != rows:
-        connection.execute("DELETE FROM notices WHERE session_id IS NULL")
-        connection.executemany(
-            "INSERT INTO notices VALUES (NULL, ?, ?, NULL, ?, ?)", [(*row, utc_now()) for row in rows]
-        )
-
-
-def _number_errors(connection: apsw.Connection) -> None:
-    """Number the errors from 1 in the order of their runs, so that a sync leaves what a rebuild would."""
-    rows = connection.execute(
-        "SELECT error_id, session_id, source_path, detected_at, category, detail FROM index_errors "
-        "ORDER BY session_id IS NULL, session_id, source_path"
-    ).fetchall()
-    if [row[0] for row in rows] == list(range(1, len(rows) + 1)):
-        return
-    connection.execute("DELETE FROM index_errors")
-    connection.executemany(
-        "INSERT INTO index_errors VALUES (?, ?, ?, ?, ?, ?)",
-        [(number, *row[1:]) for number, row in enumerate(rows, 1)],
-    )
-
-
-def _report(location: IndexLocation, work: _Pass) -> SyncReport:
-    connection = work.connection
-    in_error = [
-        (_text(session_id), str(category), str(detail))
-        for session_id, category, detail in connection.execute(
-            "SELECT session_id, category, detail FROM index_errors WHERE ?1 IS NULL OR session_id = ?1 "
-            "ORDER BY error_id",
-            (work.scope.session_id,),
-        )
-    ]
-    notices = tuple(
-        ReportedNotice(_text(session_id), _text(contract), str(source_path), str(kind), str(detail))
-        for session_id, contract, source_path, kind, detail in connection.execute(
-            "SELECT session_id, contract, source_path, kind, detail FROM notices WHERE ?1 IS NULL OR session_id = ?1 "
-            "ORDER BY session_id IS NULL, session_id, source_path, contract",
-            (work.scope.session_id,),
-        )
-    )
-    bad = {session_id for session_id, _, _ in in_error}
-    return SyncReport(
-        database=str(location.database),
-        indexed=tuple(
-            IndexedRun(outcome.session_id, outcome.sources, outcome.records_parsed)
-            for outcome in work.indexed
-            if outcome.error is None
-        ),
-        skipped=tuple(session_id for session_id in work.skipped if session_id not in bad),
-        pruned=tuple(sorted(work.pruned)),
-        errors=tuple(
-            RunError(session_id, detail) for session_id, category, detail in in_error if category != _HISTORICAL
-        ),
-        quarantined=tuple(str(session_id) for session_id, category, _ in in_error if category == _HISTORICAL),
-        notices=notices,
-    )
-
-
-_HISTORICAL = HistoricalArtifact.category
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

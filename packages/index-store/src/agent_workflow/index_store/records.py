@@ -8,7 +8,7 @@ the cheap count does not settle it is the record parsed a second time, pair by p
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,6 +62,10 @@ class _KnownContract:
     key_count: int | None
 
 
+QuickParser = Callable[[bytes, list[bytes]], Sequence[Record | None]]
+"""Takes lines of a journal, all in one piece and each by itself; gives a record for each, or None to leave it."""
+
+
 class RecordReader:
     """Parses and validates records; keeps the built validators of the contracts it met."""
 
@@ -75,10 +79,10 @@ class RecordReader:
         }
         self._our_files = frozenset(name for contract in contracts() for name in contract.files)
 
-    def quick_parser(self, path: str) -> Callable[[bytes], Record | None]:
+    def quick_parser(self, path: str) -> QuickParser:
         """Return a parser for the records that a journal of this name probably holds.
 
-        It parses and validates in one pass and returns None for every doubt; then :meth:`parse` decides. Only
+        It parses and validates in one pass and gives None for every doubt; then :meth:`parse` decides. Only
         contracts with a fixed number of keys have one.
         """
         contract_id = self._by_file_name.get(path.rpartition("/")[2])
@@ -87,7 +91,7 @@ class RecordReader:
             return _in_doubt
         validate, keys = known.validate_json, known.key_count
 
-        def quick(raw: bytes) -> Record | None:
+        def one(raw: bytes) -> Record | None:
             if len(raw) > _SURELY_FEW_VALUES_BYTES:
                 return None
             try:
@@ -95,6 +99,18 @@ class RecordReader:
             except ValidationError:
                 return None
             return model if _surely_unique(raw, keys) else None
+
+        def quick(text: bytes, lines: list[bytes]) -> Sequence[Record | None]:
+            if len(text) > _SURELY_FEW_VALUES_BYTES:
+                return [one(raw) for raw in lines]
+            try:
+                models = [validate(raw) for raw in lines]
+            except ValidationError:
+                return [one(raw) for raw in lines]
+            # No line has fewer `":` than keys, so none has more where all of them together have not. A newline stands
+            # before no colon: the line would begin with it, and be no record.
+            unique = _surely_unique(text, keys * len(lines), (b"\t", b"\r"))
+            return models if unique else [one(raw) for raw in lines]
 
         return quick
 
@@ -147,8 +163,8 @@ class RecordReader:
         return known
 
 
-def _in_doubt(raw: bytes) -> Record | None:  # noqa: ARG001 -- the signature of a quick parser
-    return None
+def _in_doubt(text: bytes, lines: list[bytes]) -> Sequence[None]:  # noqa: ARG001 -- the signature of a quick parser
+    return [None] * len(lines)
 
 
 def parse_json(raw: bytes, path: str, line: int | None) -> Any:  # noqa: ANN401 -- JSON of anybody's making
@@ -187,7 +203,7 @@ def count_keys(value: object) -> int:
     return count
 
 
-def _surely_unique(raw: bytes, keys: int) -> bool:
+def _surely_unique(raw: bytes, keys: int, spaces: Sequence[bytes] = (b"\t", b"\n", b"\r")) -> bool:
     """Tell whether the bytes cannot hold a key twice, given how many keys came out of them.
 
     Every written key ends in ``":``, unless white space stands before the colon. So without such white space the
@@ -196,9 +212,7 @@ def _surely_unique(raw: bytes, keys: int) -> bool:
     """
     if raw.count(b'":') != keys or b" :" in raw:
         return False
-    return not (
-        (b"\t" in raw and b"\t:" in raw) or (b"\n" in raw and b"\n:" in raw) or (b"\r" in raw and b"\r:" in raw)
-    )
+    return not any(space in raw and space + b":" in raw for space in spaces)
 
 
 class _RepeatedKey(Exception):

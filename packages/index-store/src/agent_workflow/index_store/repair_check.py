@@ -8,14 +8,15 @@ import apsw
 
 from agent_workflow.evidence_schemas import Completion, EvidenceRepair, EvidenceRepairReceipt, FinalReceipt, Record
 from agent_workflow.index_store.database import utc_now
-from agent_workflow.index_store.discovery import Candidate, RunScan, open_run
+from agent_workflow.index_store.discovery import Candidate, open_run
 from agent_workflow.index_store.documents import FINAL_RECEIPT
 from agent_workflow.index_store.errors import InvalidReceipt, UnsafeSource
 from agent_workflow.index_store.reading import read_source
 from agent_workflow.index_store.receipts import Artifact, check_artifact, listed_artifacts, refuse_unsafe_path
 from agent_workflow.index_store.records import RecordReader
-from agent_workflow.index_store.reports import Row
+from agent_workflow.index_store.scanning import RunScan
 from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIRECTORIES, StateRoot
+from agent_workflow.index_store.values import Row
 
 R = TypeVar("R", bound=Record)
 

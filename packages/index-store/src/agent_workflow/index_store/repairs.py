@@ -6,10 +6,11 @@ from hashlib import sha256
 import apsw
 
 from agent_workflow.index_store.database import utc_now
-from agent_workflow.index_store.discovery import ID_PATTERN, Candidate, RunScan, scan_run
+from agent_workflow.index_store.discovery import ID_PATTERN, Candidate
 from agent_workflow.index_store.errors import EvidenceError
-from agent_workflow.index_store.reports import Row
+from agent_workflow.index_store.scanning import RunScan, scan_run
 from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, StateRoot
+from agent_workflow.index_store.values import Row
 
 
 def reconcile_repairs(root: StateRoot, connection: apsw.Connection) -> None:

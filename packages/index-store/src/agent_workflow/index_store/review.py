@@ -6,15 +6,28 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agent_workflow.evidence_schemas import Completion, CompletionCollection, LifecycleReceipt, SessionStatus
+from agent_workflow.evidence_schemas import (
+    Completion,
+    CompletionCollection,
+    LifecycleReceipt,
+    ProcessResult,
+    SessionStatus,
+)
 from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run
-from agent_workflow.index_store.documents import COMPLETION_COLLECTION, FINAL_STATUS
+from agent_workflow.index_store.documents import (
+    COMPLETION_COLLECTION,
+    FINAL_STATUS,
+    LAUNCH,
+    PROCESS_RESULT,
+    TracedLaunch,
+    as_launch,
+)
 from agent_workflow.index_store.errors import EvidenceError, InvalidReceipt, UnknownRun
 from agent_workflow.index_store.reading import read_source
 from agent_workflow.index_store.records import RecordReader
-from agent_workflow.index_store.reports import ReviewReport
 from agent_workflow.index_store.sealing import check_seal, read_document
 from agent_workflow.index_store.state_root import StateRoot
+from agent_workflow.index_store.verification_report import ReviewReport
 
 _RECEIPTS = "receipts"
 _RECEIPT_NAME = re.compile(r"(\d{6})-(reviewed|accepted|rejected)\.json", re.ASCII)
@@ -91,6 +104,8 @@ def _completed(directory: int, reader: RecordReader) -> Iterator[str]:
         yield f"{FINAL_STATUS}: is missing or no session-status/v2"
     elif status.status != "completed":
         yield f"{FINAL_STATUS}: the run ended as {status.status}"
+    if _is_traced(directory, reader):
+        return
     completion = read_document(directory, _COMPLETION, reader)
     if not isinstance(completion, Completion):
         yield f"{_COMPLETION}: is missing or no completion/v1"
@@ -101,7 +116,33 @@ def _completed(directory: int, reader: RecordReader) -> Iterator[str]:
         yield f"{_COMPLETION}: {len(completion.unresolved)} matters are unresolved"
 
 
+def _is_traced(directory: int, reader: RecordReader) -> bool:
+    """Tell whether a run is a recorded workflow or an imported session.
+
+    Nobody hands in a completion for one: whether it passed is what its workflow and its gates made of it, and that is
+    in its final status.
+    """
+    return isinstance(as_launch(read_document(directory, LAUNCH, reader)), TracedLaunch)
+
+
 def _passing(directory: int, reader: RecordReader) -> Iterator[str]:
+    status = read_document(directory, FINAL_STATUS, reader)
+    if isinstance(status, SessionStatus) and status.policy_result == "failed":
+        yield f"{FINAL_STATUS}: the policy failed"
+    yield from (_accepted if _is_traced(directory, reader) else _criteria_met)(directory, reader)
+
+
+def _accepted(directory: int, reader: RecordReader) -> Iterator[str]:
+    """Look for what speaks against a recorded workflow: it did not accept its result, or its process failed."""
+    status = read_document(directory, FINAL_STATUS, reader)
+    if isinstance(status, SessionStatus) and not status.acceptance_eligible:
+        yield f"{FINAL_STATUS}: nothing that judges the run accepted its result"
+    process = read_document(directory, PROCESS_RESULT, reader)
+    if isinstance(process, ProcessResult) and process.exit_code not in (None, 0):
+        yield f"{PROCESS_RESULT}: the process exited with {process.exit_code}"
+
+
+def _criteria_met(directory: int, reader: RecordReader) -> Iterator[str]:
     completion = read_document(directory, _COMPLETION, reader)
     if isinstance(completion, Completion):
         if completion.review_disposition not in (None, "approved"):
@@ -117,9 +158,6 @@ def _passing(directory: int, reader: RecordReader) -> Iterator[str]:
         yield f"{COMPLETION_COLLECTION}: is missing or no completion-collection/v1"
     elif collection.validation_status != "valid":
         yield f"{COMPLETION_COLLECTION}: the completion was found {collection.validation_status}"
-    status = read_document(directory, FINAL_STATUS, reader)
-    if isinstance(status, SessionStatus) and status.policy_result == "failed":
-        yield f"{FINAL_STATUS}: the policy failed"
 
 
 def _reviewed(

@@ -12,7 +12,6 @@ import apsw
 
 from agent_workflow.evidence_schemas import ContractStatus, Record, find_contract
 from agent_workflow.index_store.database import utc_now
-from agent_workflow.index_store.discovery import RunScan, Source
 from agent_workflow.index_store.document_rows import metrics_rows, process_result_row, workflow_rows
 from agent_workflow.index_store.documents import (
     FINAL_RECEIPT,
@@ -32,6 +31,7 @@ from agent_workflow.index_store.receipts import Artifact, verify_receipt
 from agent_workflow.index_store.records import NAMESPACE, RecordReader
 from agent_workflow.index_store.run_row import owned_workflow_id, run_columns
 from agent_workflow.index_store.run_writer import Notice, ReadSource, RunWriter
+from agent_workflow.index_store.scanning import RunScan, Source
 
 
 class ResumePoint(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from agent_workflow.index_store.documents import RunDocuments, TracedLaunch
-from agent_workflow.index_store.reports import Value
+from agent_workflow.index_store.values import Value
 
 
 def run_columns(documents: RunDocuments, *, sealed: bool) -> dict[str, Value]:

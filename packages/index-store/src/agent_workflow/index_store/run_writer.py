@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from agent_workflow.index_store.database import utc_now
-from agent_workflow.index_store.discovery import FileKind, RunScan
 from agent_workflow.index_store.errors import EvidenceError
-from agent_workflow.index_store.reports import Row, Value
+from agent_workflow.index_store.scanning import FileKind, RunScan
+from agent_workflow.index_store.values import Row, Value
 
 if TYPE_CHECKING:  # an unchanged sync only removes rows, and does not pay for the models
     from agent_workflow.index_store.document_rows import WorkflowRows

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from agent_workflow.evidence_schemas import FinalReceipt, Record, SessionStatus
-from agent_workflow.index_store.discovery import Candidate, open_run, scan_run
+from agent_workflow.index_store.discovery import Candidate, open_run
 from agent_workflow.index_store.documents import FINAL_RECEIPT, FINAL_STATUS, LAUNCH, as_launch
 from agent_workflow.index_store.errors import EvidenceError, InvalidReceipt, UnsafeSource
 from agent_workflow.index_store.reading import read_source
 from agent_workflow.index_store.receipts import verify_receipt
 from agent_workflow.index_store.records import RecordReader
+from agent_workflow.index_store.scanning import scan_run
 
 
 @dataclass(frozen=True)

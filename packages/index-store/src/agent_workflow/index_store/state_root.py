@@ -10,9 +10,8 @@ import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agent_workflow.index_store.errors import NotWritable, UnsafePath
 
@@ -27,8 +26,7 @@ INDEX_DIRECTORY = "index"
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True)
-class StateRoot:
+class StateRoot(NamedTuple):
     """An open, trusted state root.
 
     Attributes:

@@ -9,16 +9,18 @@ import apsw
 
 from agent_workflow.index_schema import SCHEMA_VERSION
 from agent_workflow.index_store.database import open_for_reading
-from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run, scan_run
+from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run
 from agent_workflow.index_store.error_check import ErrorCheck
 from agent_workflow.index_store.errors import EvidenceError, MissingDatabase
 from agent_workflow.index_store.index_files import explain, locate_index
 from agent_workflow.index_store.reading import digest_file
 from agent_workflow.index_store.repair_check import RECEIPT, verified_row
-from agent_workflow.index_store.reports import SourceMismatch, Value, VerificationReport
 from agent_workflow.index_store.review import review_run
+from agent_workflow.index_store.scanning import scan_run
 from agent_workflow.index_store.sealing import check_seal
 from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIRECTORIES, StateRoot, open_state_root
+from agent_workflow.index_store.values import Value
+from agent_workflow.index_store.verification_report import SourceMismatch, VerificationReport
 
 Progress = Callable[[int, int], None]
 

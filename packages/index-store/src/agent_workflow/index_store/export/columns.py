@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_workflow.index_store.export.fields import FieldType
-from agent_workflow.index_store.reports import Value
+from agent_workflow.index_store.values import Value
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -38,7 +38,8 @@ from agent_workflow.index_store.export.partitions import (
 from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy
 from agent_workflow.index_store.export.snapshot import IndexSnapshot, open_snapshot
 from agent_workflow.index_store.export.store import TEMPORARY_PREFIX, LocalStore, Store, open_store
-from agent_workflow.index_store.reports import Freshness, Json
+from agent_workflow.index_store.reports import Freshness
+from agent_workflow.index_store.values import Json
 
 if TYPE_CHECKING:
     import pyarrow as pa

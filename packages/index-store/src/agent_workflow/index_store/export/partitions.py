@@ -13,7 +13,7 @@ from agent_workflow.index_store.export.columns import arrow_type, to_column
 from agent_workflow.index_store.export.fields import Field, FieldType
 from agent_workflow.index_store.export.policy import Policy
 from agent_workflow.index_store.export.snapshot import PARTITION_TIME, IndexSnapshot
-from agent_workflow.index_store.reports import Row, Value
+from agent_workflow.index_store.values import Row, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,8 +15,9 @@ from agent_workflow.index_store.errors import MissingDatabase
 from agent_workflow.index_store.export.fields import INDEX_COLUMNS
 from agent_workflow.index_store.freshness import measure
 from agent_workflow.index_store.index_files import IndexLocation, explain, locate_index
-from agent_workflow.index_store.reports import Freshness, Row, Value
+from agent_workflow.index_store.reports import Freshness
 from agent_workflow.index_store.state_root import StateRoot, open_state_root
+from agent_workflow.index_store.values import Row, Value
 
 _JOURNAL_ORDER = "session_id, relative_path, source_sequence"
 _ORDERS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from agent_workflow.index_store.fleet.hosts import parts_between, present, read_
 from agent_workflow.index_store.fleet.questions import QUESTIONS, Question, columns_of
 from agent_workflow.index_store.fleet.report import FleetReport
 from agent_workflow.index_store.queries import DEFAULT_LIMIT, FILTERS, Filters, checked_parameters
-from agent_workflow.index_store.reports import Value
+from agent_workflow.index_store.values import Value
 
 if TYPE_CHECKING:
     import duckdb

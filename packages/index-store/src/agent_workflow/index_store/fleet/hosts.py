@@ -9,7 +9,7 @@ from agent_workflow.index_store.export.errors import MissingDataset
 from agent_workflow.index_store.export.fields import TABLES
 from agent_workflow.index_store.export.manifest import Manifest, PartEntry, export_note_path, read_manifest
 from agent_workflow.index_store.export.store import Store
-from agent_workflow.index_store.reports import Json
+from agent_workflow.index_store.values import Json
 
 _WORST_FIRST = ("missing", "stale", "incomplete", "current")
 

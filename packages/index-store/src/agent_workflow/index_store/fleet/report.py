@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_workflow.index_store.fleet.hosts import HostStanding, worst
-from agent_workflow.index_store.reports import AUTHORITY, Json, Value
+from agent_workflow.index_store.values import AUTHORITY, Json, Value
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,7 @@ import apsw
 
 from agent_workflow.evidence_schemas import EvidenceRepair, FinalReceipt, LifecycleArchive, SessionStatus
 from agent_workflow.index_store.database import migrate
-from agent_workflow.index_store.discovery import (
-    Candidate,
-    Discovery,
-    Storage,
-    discover,
-    open_run,
-    scan_candidate,
-)
+from agent_workflow.index_store.discovery import Candidate, Discovery, Storage, discover, open_run
 from agent_workflow.index_store.documents import FINAL_RECEIPT, FINAL_STATUS, STATUS
 from agent_workflow.index_store.errors import EvidenceError
 from agent_workflow.index_store.indexing import RunIndexer
@@ -26,6 +19,7 @@ from agent_workflow.index_store.records import RecordReader
 from agent_workflow.index_store.retention.inventory import Inventory, take_inventory
 from agent_workflow.index_store.review import lifecycle_receipts
 from agent_workflow.index_store.run_writer import RunWriter
+from agent_workflow.index_store.scanning import scan_candidate
 from agent_workflow.index_store.sealing import check_seal, read_document
 from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIRECTORIES, StateRoot, StorageClass
 
