@@ -167,6 +167,21 @@ def test_archiving_without_the_column(project: Project) -> None:
     assert before == project.db.read_bytes()
 
 
+def test_a_running_session_is_not_archived(project: Project) -> None:
+    """Whoever put it away would lose sight of what still works; a lost one may be put away."""
+    make(project.db, [*LATER, "UPDATE sessions SET status = 'running'"])
+    add_event(project.db, "evt_2", datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    done = project.cli("trace", "archive", "old1", code=1)
+    kept = project.session("old1")["archived"]
+    project.cli("trace", "archive", "old1", "--undo")
+    make(project.root / "lost.db", [*LATER, "UPDATE sessions SET status = 'running'"])
+    project.cli("trace", "archive", "old1", "--db", "lost.db")
+
+    assert "session old1 is running; it can be archived when it has ended" in done.err
+    assert 0 == kept
+
+
 def test_archiving(project: Project) -> None:
     """An archived session leaves the list, comes back, and stays archived through a rebuild."""
     project.run("sys.exit(run.finish())", "run1")

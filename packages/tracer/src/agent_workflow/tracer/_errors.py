@@ -79,5 +79,9 @@ class MissingColumn(TraceReadError):
     """An older database lacks the column that a request needs."""
 
 
+class StillRunning(TracerError):
+    """What is asked for must wait until the session has ended."""
+
+
 class DamagedRecord(TracerError):
     """A record in the middle of a file is no valid JSON object."""
