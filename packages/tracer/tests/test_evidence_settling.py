@@ -72,6 +72,19 @@ def test_a_run_that_never_began_is_forgotten(files: SessionFiles) -> None:
         assert not unsealed_marker(files).exists()
 
 
+def test_a_session_that_somebody_keeps_locked_is_left_alone(
+    files: SessionFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who holds it is at work on it, however slow the disk is: nothing is wrong, so nothing is told."""
+    monkeypatch.setattr(_finalizing, "LOCK_SECONDS", 0.05)
+    remember(files, [publication(files)])
+
+    with session_lock(files):
+        assert (False, []) == settled(files)
+
+    assert unsealed_marker(files).exists()
+
+
 def test_another_session_of_the_name_is_left_alone(files: SessionFiles) -> None:
     """The intent was not followed by a claim: the name was somebody else's by then."""
     remember(files, [publication(files)])
