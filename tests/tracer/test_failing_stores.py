@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -106,21 +107,67 @@ def test_database_deleted_between_two_runs(project: Project) -> None:
     check_rebuilds(project)
 
 
-def test_database_deleted_during_a_run(project: Project) -> None:
-    """A database that is deleted under a run comes back with everything."""
-    body = (
-        ACKS
-        + 'with phase("work") as ph:\n    work(ph, 5)\n    Path("go").touch()\n    time.sleep(1.5)\n    work(ph, 5)\nsys.exit(run.finish())\n'  # noqa: E501 - a program or a schema in one piece
-    )
-    process = project.start(body, "run1")
+@pytest.mark.parametrize(
+    "gone", [("", "-wal", "-shm"), ("-wal", "-shm"), ("-wal",), ("-shm",)], ids=["database", "log", "wal", "shm"]
+)
+def test_database_deleted_during_a_run(project: Project, gone: tuple[str, ...]) -> None:
+    """A database that is deleted under a run, or only a part of it, comes back with everything while it runs."""
+    body = """
+with phase("work") as ph:
+    work(ph, 5)
+    Path("go").touch()
+    while not Path("gone").exists():
+        time.sleep(0.02)
+    time.sleep(0.3)
+    work(ph, 5)
+    while not Path("seen").exists():
+        time.sleep(0.02)
+sys.exit(run.finish())
+"""
+    process = project.start(ACKS + body, "run1")
     project.wait_for((project.root / "go").exists)
-    for name in ("sssf.db", "sssf.db-wal", "sssf.db-shm"):
-        (project.data_dir / name).unlink(missing_ok=True)
-    out, _ = process.communicate(timeout=30)
+    for suffix in gone:
+        project.db.with_name(f"sssf.db{suffix}").unlink()
+    (project.root / "gone").touch()
+    project.wait_for(lambda: len(project.events("run1", "log")) == 10)
+    (project.root / "seen").touch()
+    out, err = process.communicate(timeout=30)
 
+    assert (0, b"") == (process.returncode, err)
     assert acknowledged(out.decode()) <= {event["event_id"] for event in project.events("run1")}
     assert "success" == project.session("run1")["status"]
     check_rebuilds(project)
+
+
+def test_database_replaced_during_a_run(project: Project) -> None:
+    """Another file put in its place, as a checkout does, is brought up to date, and keeps what only it has."""
+    project.run("sys.exit(run.finish())", "old")
+    other = project.root / "other.db"
+    with closing(sqlite3.connect(project.db)) as source, closing(sqlite3.connect(other)) as target:
+        source.backup(target)
+        target.execute("INSERT INTO sessions (adw_id, status) VALUES ('elsewhere', 'success')")
+        target.commit()
+    body = """
+with phase("work") as ph:
+    work(ph, 5)
+    Path("go").touch()
+    while not Path("replaced").exists():
+        time.sleep(0.02)
+    time.sleep(0.3)
+    work(ph, 5)
+sys.exit(run.finish())
+"""
+    process = project.start(ACKS + body, "run1")
+    project.wait_for((project.root / "go").exists)
+    for suffix in ("-wal", "-shm"):
+        project.db.with_name(f"sssf.db{suffix}").unlink()
+    other.rename(project.db)
+    (project.root / "replaced").touch()
+    out, err = process.communicate(timeout=30)
+
+    assert (0, b"") == (process.returncode, err)
+    assert {"old", "elsewhere", "run1"} == {row["adw_id"] for row in project.rows("sessions")}
+    assert acknowledged(out.decode()) <= {event["event_id"] for event in project.events("run1")}
 
 
 @pytest.fixture
