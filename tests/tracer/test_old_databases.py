@@ -95,13 +95,15 @@ def test_before_each_later_column(project: Project, count: int) -> None:
 @pytest.mark.parametrize("count", range(len(LATER) + 1))
 def test_a_run_left_behind_by_an_older_writer_is_closed(project: Project, count: int) -> None:
     """``trace kill`` closes a session stored as running and long silent, whatever columns its database lacks."""
-    make(project.db, [*LATER[:count], "UPDATE sessions SET status = 'running'"])
+    running = [f"UPDATE {table} SET status = 'running'" for table in ("sessions", "phases")]
+    make(project.db, [*LATER[:count], *running])
 
     done = project.cli("trace", "kill", "old1")
 
     assert "session old1: fail" in done.out
+    assert ["fail"] == [row["status"] for row in project.rows("phases", "old1")]
     assert "fail" == project.session("old1")["status"]
-    assert ["hello", "killed"] == [row["name"] for row in project.rows("events", "old1")]
+    assert ["hello", "killed", "plan"] == [row["name"] for row in project.rows("events", "old1")]
 
 
 @pytest.mark.parametrize("stored", ["fail", "success"])

@@ -3,13 +3,15 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 from cut_off import ACKS, HUNG_TOOL, check_closed, check_rebuilds, start_hung
-from tracer_lab import Project, processes_below
+from tracer_lab import ROOT, Project, processes_below
 
 from agent_workflow.tracer import TraceReader, kill_session
 
@@ -218,6 +220,21 @@ with phase("work") as ph:
     project.run("sys.exit(run.finish())", "last")
 
     assert {"fail"} == {project.session(f"run{n}")["status"] for n in range(8)}
+    check_rebuilds(project)
+
+
+def test_signal_while_it_finishes(project: Project) -> None:
+    """Wherever SIGTERM meets a run that finishes, it has ended whole: its row, its processes and its seal agree."""
+    program = ROOT / "tests/tracer/lab/signal_at_some_steps.py"
+    done = subprocess.run(
+        [sys.executable, program], cwd=project.root, env=project.environment, capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+
+    assert {("fail", 0, "sealed"), ("success", 0, "sealed")} >= {tuple(rest) for _, *rest in found}
+    assert ["fail", "success"] == list(dict.fromkeys(status for _, status, *_ in found))
+    assert 12 < len(found)
+    assert {143, -15} >= {code for code, *_ in found[:-1]}
     check_rebuilds(project)
 
 
