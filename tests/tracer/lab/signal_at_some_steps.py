@@ -1,8 +1,8 @@
 """Records runs, each told to end by SIGTERM some steps later than the one before while it finishes.
 
 ``python signal_at_some_steps.py`` in a repository with a configuration. Every run is a fork, a step is a call that
-changes something on a disk; the first eight, which write the trace, are tried one by one. Prints a JSON list: exit code,
-status of the session, rows of processes that are still open, and what the state root holds.
+changes something on a disk; the first eight, which write the trace, are tried one by one. Prints a JSON list: exit
+code, status of the session, rows of processes that are still open, and what the state root holds.
 """
 
 import atexit
