@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tracer_lab import Project
+from tracer_lab import PREAMBLE, Project
 
 from agent_workflow.tracer import NoTrace, TraceReader, rebuild
 
@@ -111,3 +111,31 @@ def test_joined_twice_at_once(project: Project) -> None:
     assert 90 == len({row["phase_id"] for row in project.rows("phases")})
     assert 90 == len(project.events("both", "log"))
     assert "success" == project.session("both")["status"]
+
+
+OVERTAKEN = """
+import subprocess, sys
+from agent_workflow.tracer import _ensure
+settle = _ensure._settle
+def overtaken(config, **which):
+    if "only" in which:
+        subprocess.run([sys.executable, "adws/adw_first.py", "both"], check=True)
+    settle(config, **which)
+_ensure._settle = overtaken
+"""
+
+
+def test_overtaken_while_it_opens_a_session(project: Project) -> None:
+    """A workflow that found no session, and was overtaken by another one in the same session, joins that."""
+    first = 'run.set_request("Do it")\nwith phase("one") as ph:\n    ph.log(n=1)\nsys.exit(run.finish())\n'
+    (project.root / "adws/adw_first.py").write_text(PREAMBLE + first)
+    script = project.root / "adws/adw_second.py"
+    script.write_text(OVERTAKEN + PREAMBLE + 'with phase("two") as ph:\n    pass\nsys.exit(run.finish())\n')
+
+    done = subprocess.run([sys.executable, script, "both"], cwd=project.root, env=project.environment, check=False)
+
+    session = project.session("both")
+    assert (0, "success") == (done.returncode, session["status"])
+    assert ("adw_first + adw_second", "Do it") == (session["adw_name"], session["request"])
+    assert session["started_at"] <= project.rows("phases", "both")[0]["started_at"]
+    assert [(1, "one"), (2, "two")] == [(row["seq"], row["name"]) for row in project.rows("phases", "both")]

@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 import tarfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ READING = [
     ["trace", "tail", "old1", "-f"],
     ["trace", "procs"],
     ["trace", "procs", "old1"],
+    ["trace", "kill", "old1"],  # it has ended: nothing is signalled, and nothing is written
 ]
 
 
@@ -86,7 +88,61 @@ def test_before_each_later_column(project: Project, count: int) -> None:
     assert "plan" in shown[1].out
     assert "hello" in shown[2].out
     assert "hello" in shown[3].out
+    assert "nothing runs\nsession old1: success\n" == shown[-1].out
     assert digest == hashlib.sha256(project.db.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("count", range(len(LATER) + 1))
+def test_a_run_left_behind_by_an_older_writer_is_closed(project: Project, count: int) -> None:
+    """``trace kill`` closes a session stored as running and long silent, whatever columns its database lacks."""
+    running = [f"UPDATE {table} SET status = 'running'" for table in ("sessions", "phases")]
+    make(project.db, [*LATER[:count], *running])
+
+    done = project.cli("trace", "kill", "old1")
+
+    assert "session old1: fail" in done.out
+    assert ["fail"] == [row["status"] for row in project.rows("phases", "old1")]
+    assert "fail" == project.session("old1")["status"]
+    assert ["hello", "killed", "plan"] == [row["name"] for row in project.rows("events", "old1")]
+
+
+@pytest.mark.parametrize("stored", ["fail", "success"])
+def test_a_session_that_goes_on_after_its_end(project: Project, stored: str) -> None:
+    """Events since a session was stored as ended show it at work, as on the page; the row is left as it is."""
+    make(project.db, [*LATER, f"UPDATE sessions SET status = '{stored}', ended_at = '2026-01-02T03:05:00.000+00:00'"])
+    before = json.loads(project.cli("trace", "sessions", "--json").out)["sessions"][0]
+    add_event(project.db, "evt_2", datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    after = json.loads(project.cli("trace", "sessions", "--json").out)["sessions"][0]
+    killed = project.cli("trace", "kill", "old1")
+
+    assert (stored, stored) == (before["status"], before["shown_status"])
+    assert (stored, "running") == (after["status"], after["shown_status"])
+    assert f"nothing runs\nsession old1: {stored}\n" == killed.out
+
+
+def test_text_that_is_no_utf8(project: Project) -> None:
+    """Bytes that another writer stored as text hide neither their row nor the others, from any command."""
+    make(
+        project.db,
+        [*LATER, "UPDATE events SET name = CAST(x'68656c6c6fff' AS TEXT)", "UPDATE phases SET error = x'00ff'"],
+    )
+
+    shown = [project.cli(*command) for command in READING]
+
+    assert "hello\ufffd" in shown[2].out
+    assert "<2 bytes>" in shown[1].out
+
+
+def add_event(db: Path, event_id: str, at: str) -> None:
+    """Add an event to a session, as a writer that says nothing in the session's row."""
+    connection = sqlite3.connect(db)
+    connection.execute(
+        "INSERT INTO events (event_id, adw_id, type, name, payload_json, started_at) VALUES (?, 'old1', 'log', 'on', '{}', ?)",  # noqa: E501 - a program or a schema in one piece
+        [event_id, at],
+    )
+    connection.commit()
+    connection.close()
 
 
 def test_columns_of_other_writers(project: Project) -> None:
@@ -111,6 +167,21 @@ def test_archiving_without_the_column(project: Project) -> None:
     assert "older than archiving" in done.err
     assert "trace rebuild" in done.err
     assert before == project.db.read_bytes()
+
+
+def test_a_running_session_is_not_archived(project: Project) -> None:
+    """Whoever put it away would lose sight of what still works; a lost one may be put away."""
+    make(project.db, [*LATER, "UPDATE sessions SET status = 'running'"])
+    add_event(project.db, "evt_2", datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    done = project.cli("trace", "archive", "old1", code=1)
+    kept = project.session("old1")["archived"]
+    project.cli("trace", "archive", "old1", "--undo")
+    make(project.root / "lost.db", [*LATER, "UPDATE sessions SET status = 'running'"])
+    project.cli("trace", "archive", "old1", "--db", "lost.db")
+
+    assert "session old1 is running; it can be archived when it has ended" in done.err
+    assert 0 == kept
 
 
 def test_archiving(project: Project) -> None:

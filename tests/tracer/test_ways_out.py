@@ -3,77 +3,17 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tracer_lab import TABLES, Project, processes_below
+from cut_off import ACKS, HUNG_TOOL, check_closed, check_rebuilds, start_hung
+from tracer_lab import ROOT, Project, processes_below
 
-from agent_workflow.tracer import TraceReader, kill_session, rebuild
-
-ACKS = """
-def work(ph, count):
-    for n in range(count):
-        print("ack", ph.log(n=n), flush=True)
-"""
-HANG = (
-    ACKS
-    + """
-with phase("count") as ph:
-    work(ph, 20)
-with phase("build", kind="agent", owner="builder") as ph:
-    ph.call(AgentCall(prompt="go"))
-sys.exit(run.finish())
-"""
-)
-HUNG_TOOL = [{"text": "waiting", "tools": [{"name": "bash", "arguments": {"command": "touch started; sleep 300"}}]}]
-
-
-def acknowledged(output: str) -> set[str]:
-    """Return the events that the workflow was told are recorded."""
-    return {line.split()[1] for line in output.splitlines() if line.startswith("ack ")}
-
-
-def check_files(project: Project, adw_id: str, output: str) -> None:
-    """Nothing acknowledged is missing, every file ends in a whole line, and the reserve is given back."""
-    directory = project.files(adw_id)
-    recorded = {json.loads(line)["event_id"] for line in (directory / "events.jsonl").read_bytes().split(b"\n")[:-1]}
-    assert acknowledged(output) <= recorded
-    for file in directory.rglob("*.jsonl"):
-        assert file.read_bytes()[-1:] in (b"\n", b""), file
-    assert not (directory / ".reserve").exists()
-
-
-def check_closed(project: Project, adw_id: str, output: str, reason: str) -> None:
-    """The session failed for the reason, its phases and processes are closed, and a rebuild says the same."""
-    check_files(project, adw_id, output)
-    assert "fail" == project.session(adw_id)["status"]
-    assert project.session(adw_id)["ended_at"]
-    assert {"success", "fail"} >= {row["status"] for row in project.rows("phases", adw_id)}
-    assert [] == [row for row in project.rows("processes", adw_id) if row["ended_at"] is None]
-    words = json.dumps([event["payload"] for event in project.events(adw_id, "error")])
-    assert reason in words
-    check_rebuilds(project)
-
-
-def check_rebuilds(project: Project) -> None:
-    """A database filled from the files has the rows that this one has."""
-    before = project.everything()
-    report = rebuild(project.db, project.data_dir)
-    assert report.lost_nothing, report
-    for table in TABLES:
-        assert before[table] == project.everything()[table]
-
-
-def start_hung(project: Project, adw_id: str = "run1") -> subprocess.Popen[bytes]:
-    """Start a workflow whose agent hangs in a tool, and wait until it does and is recorded."""
-    project.script(HUNG_TOOL)
-    process = project.start(HANG, adw_id, start_new_session=True)
-    project.wait_for_agent(adw_id)
-    return process
+from agent_workflow.tracer import TraceReader, kill_session
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -214,143 +154,6 @@ with phase("build", kind="agent", owner="builder", retries=3) as ph:
     assert 1 == len(project.events("run1", "agent_end")[0]["payload"]["sends"])
 
 
-def test_database_locked_for_a_while(project: Project) -> None:
-    """While the database is locked the run goes on; afterwards the database has everything."""
-    body = (
-        ACKS
-        + 'with phase("work") as ph:\n    work(ph, 30)\n    time.sleep(2.5)\n    work(ph, 5)\nsys.exit(run.finish())\n'
-    )
-    project.run("sys.exit(run.finish())", "first")
-    with locked(project.db):
-        process = project.start(body, "run1")
-        time.sleep(7)
-    out, err = process.communicate(timeout=60)
-
-    assert 0 == process.returncode, err
-    assert b"the run goes on" in err
-    assert b"has caught up" in err
-    assert 35 == len(acknowledged(out.decode()))
-    assert acknowledged(out.decode()) <= {event["event_id"] for event in project.events("run1")}
-    assert "success" == project.session("run1")["status"]
-    check_rebuilds(project)
-
-
-def test_database_locked_beyond_the_end(project: Project) -> None:
-    """A run that ends behind a lock has its end in the files; the next run brings the database up to date."""
-    process = project.start(
-        ACKS + 'with phase("work") as ph:\n    work(ph, 3)\n    time.sleep(1)\nsys.exit(run.finish())\n', "run1"
-    )
-    project.wait_for(lambda: len(project.events("run1", "log")) == 3)
-    with locked(project.db):
-        out, _ = process.communicate(timeout=60)
-    check_files(project, "run1", out.decode())
-    assert "running" == project.session("run1")["status"]
-
-    project.run("sys.exit(run.finish())", "run2")
-
-    assert "success" == project.session("run1")["status"]
-    check_rebuilds(project)
-
-
-def test_agent_is_not_held_up_by_a_locked_database(project: Project) -> None:
-    """An agent that writes much runs to its end at its own speed while the database is locked."""
-    loud = {"name": "bash", "arguments": {"command": "head -c 300000 /dev/zero | tr '\\\\0' x"}}
-    project.script(
-        [{"tools": [loud, loud, {"name": "bash", "arguments": {"command": "date +%s.%N > done"}}]}, {"text": "{}"}]
-    )
-    process = project.start(
-        'with phase("build", kind="agent", owner="builder") as ph:\n    time.sleep(1)\n    ph.call(AgentCall())\nsys.exit(run.finish())\n',  # noqa: E501 - a program or a schema in one piece
-        "run1",
-    )
-    project.wait_for(lambda: project.rows("phases", "run1"))
-    with locked(project.db):
-        locked_at = time.time()
-        project.wait_for((project.root / "done").exists, seconds=20)
-        took = float(project.wait_for((project.root / "done").read_text)) - locked_at
-    process.communicate(timeout=60)
-
-    assert took < 15
-    assert 3 == len(project.events("run1", "tool_call"))
-
-
-class locked:  # noqa: N801 - reads as a word in a with statement
-    """Hold a database's write lock."""
-
-    def __init__(self, db: Path) -> None:
-        self._connection = sqlite3.connect(db, isolation_level=None)
-
-    def __enter__(self) -> None:
-        self._connection.execute("PRAGMA busy_timeout = 5000")
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.execute("ROLLBACK")
-        self._connection.close()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of one and a half megabytes."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(folder)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a small disk here: {mounted.stderr.decode().strip()}")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_full_disk(project: Project, small_disk: Path) -> None:
-    """On a full disk the run fails loudly, keeps what it acknowledged, and still writes its end."""
-    data = small_disk / "data"
-    project.configure(f"defaults: {{data_dir: {data}}}\nobservability: {{db: {data}/sssf.db}}\n")
-    link = project.root / "adws/adw_data"
-    link.symlink_to(data)
-    body = (
-        ACKS + 'with phase("work") as ph:\n    while True:\n        print("ack", ph.log(text="x" * 2000), flush=True)\n'
-    )
-
-    done = project.run(body, "run1")
-
-    assert 1 == done.code
-    assert "No space left" in done.err or "no space left" in done.err
-    assert len(acknowledged(done.out)) > 50
-    check_files(project, "run1", done.out)
-    state = [json.loads(line) for line in (project.files("run1") / "state.jsonl").read_bytes().split(b"\n")[:-1]]
-    last = [record["row"] for record in state if record["table"] == "sessions"][-1]
-    assert "fail" == last["status"]
-    assert all(row["ended_at"] for row in last_rows(state, "processes"))
-    with TraceReader(project.db) as reader:
-        assert reader.session("run1")["shown_status"] in ("fail", "lost")
-
-
-def test_full_disk_spares_the_agent(project: Project, small_disk: Path) -> None:
-    """When the disk fills up during a call the agent runs to its end; then the phase fails."""
-    data = small_disk / "data"
-    project.script(
-        [{"tools": [{"name": "bash", "arguments": {"command": f"dd if=/dev/urandom of={small_disk}/fill bs=1k 2>/dev/null; true"}}]},  # noqa: E501 - a program or a schema in one piece
-         {"tools": [{"name": "bash", "arguments": {"command": "touch ran-on"}}]}, {"text": "{}"}]
-    )  # fmt: skip
-    config = project.root / "adws/sssf.config.yaml"
-    config.write_text(config.read_text() + f"defaults: {{data_dir: {data}}}\nobservability: {{db: {data}/sssf.db}}\n")
-
-    done = project.run('with phase("build", kind="agent", owner="builder") as ph:\n    ph.call(AgentCall())\n', "run1")
-
-    assert 1 == done.code
-    assert (project.root / "ran-on").exists()
-    state = [json.loads(line) for line in (data / "sessions/run1/state.jsonl").read_bytes().split(b"\n")[:-1]]
-    assert "fail" == [record["row"] for record in state if record["table"] == "sessions"][-1]["status"]
-
-
-def last_rows(state: list[dict[str, dict[str, str]]], table: str) -> list[dict[str, str]]:
-    """Return the rows of a table as the state file has them at its end."""
-    rows: dict[str, dict[str, str]] = {}
-    for record in state:
-        if str(record["table"]) == table:
-            rows.setdefault(str(record["row"]["id"]), {}).update(record["row"])
-    return list(rows.values())
-
-
 @pytest.mark.parametrize("whole_group", [False, True], ids=["process", "process group"])
 def test_sigkill_then_next_run(project: Project, whole_group: bool) -> None:
     """A killed run is shown as lost, leaves no agent behind, and is closed by the next run."""
@@ -397,51 +200,47 @@ def test_sigkill_then_joined(project: Project) -> None:
 
 
 def test_killed_at_any_moment(project: Project) -> None:
-    """Killed ten times at different moments under full load, no acknowledged event is ever missing."""
-    body = ACKS + 'with phase("work") as ph:\n    work(ph, 100000)\n'
-    for n in range(10):
+    """Killed eight times at different moments under full load, no acknowledged event is ever missing."""
+    body = """
+acks = open(f"acks-{run.adw_id}", "wb", buffering=0)
+with phase("work") as ph:
+    while True:
+        acks.write(ph.log().encode() + b"\\n")
+"""
+    for n in range(8):
         process = project.start(body, f"run{n}")
-        project.wait_for((project.files(f"run{n}") / "events.jsonl").exists)
-        time.sleep(0.05 + 0.03 * n)
+        acks = project.root / f"acks-run{n}"
+        project.wait_for(partial(is_longer, acks, 5_000 * n), seconds=120)
         process.kill()
-        out, _ = process.communicate(timeout=30)
-        whole = out.decode().rpartition("\n")[0]
-        recorded = (project.files(f"run{n}") / "events.jsonl").read_text()
-        assert all(event_id in recorded for event_id in acknowledged(whole))
+        process.communicate(timeout=30)
+        told = acks.read_text().rpartition("\n")[0].split("\n")
+        lines = (project.files(f"run{n}") / "events.jsonl").read_bytes().split(b"\n")
+        assert set(told) <= {json.loads(line)["event_id"] for line in lines[:-1]}
 
     project.run("sys.exit(run.finish())", "last")
 
-    assert {"fail"} == {project.session(f"run{n}")["status"] for n in range(10)}
+    assert {"fail"} == {project.session(f"run{n}")["status"] for n in range(8)}
     check_rebuilds(project)
 
 
-def test_database_deleted_between_two_runs(project: Project) -> None:
-    """A joined run brings back what a deleted database had of its session."""
-    project.run("with phase('one') as ph:\n    ph.log(n=1)\nsys.exit(run.finish())\n", "run1")
-    for name in ("sssf.db", "sssf.db-wal", "sssf.db-shm"):
-        (project.data_dir / name).unlink(missing_ok=True)
-
-    project.run("with phase('two') as ph:\n    pass\nsys.exit(run.finish())\n", "run1")
-
-    assert ["one", "two"] == [row["name"] for row in project.rows("phases")]
-    check_rebuilds(project)
-
-
-def test_database_deleted_during_a_run(project: Project) -> None:
-    """A database that is deleted under a run comes back with everything."""
-    body = (
-        ACKS
-        + 'with phase("work") as ph:\n    work(ph, 5)\n    Path("go").touch()\n    time.sleep(1.5)\n    work(ph, 5)\nsys.exit(run.finish())\n'  # noqa: E501 - a program or a schema in one piece
+def test_signal_while_it_finishes(project: Project) -> None:
+    """Wherever SIGTERM meets a run that finishes, it has ended whole: its row, its processes and its seal agree."""
+    program = ROOT / "tests/tracer/lab/signal_at_some_steps.py"
+    done = subprocess.run(
+        [sys.executable, program], cwd=project.root, env=project.environment, capture_output=True, text=True, check=True
     )
-    process = project.start(body, "run1")
-    project.wait_for((project.root / "go").exists)
-    for name in ("sssf.db", "sssf.db-wal", "sssf.db-shm"):
-        (project.data_dir / name).unlink(missing_ok=True)
-    out, _ = process.communicate(timeout=30)
+    found = json.loads(done.stdout)
 
-    assert acknowledged(out.decode()) <= {event["event_id"] for event in project.events("run1")}
-    assert "success" == project.session("run1")["status"]
+    assert {("fail", 0, "sealed"), ("success", 0, "sealed")} >= {tuple(rest) for _, *rest in found}
+    assert ["fail", "success"] == list(dict.fromkeys(status for _, status, *_ in found))
+    assert 12 < len(found)
+    assert {143, -15} >= {code for code, *_ in found[:-1]}
     check_rebuilds(project)
+
+
+def is_longer(file: Path, size: int) -> bool:
+    """Tell whether a file has more bytes than that."""
+    return file.stat().st_size > size
 
 
 def test_forked_child_records_too(project: Project) -> None:

@@ -93,14 +93,16 @@ def test_another_session_of_the_name_is_left_alone(files: SessionFiles) -> None:
 
 
 def test_a_session_that_is_just_claiming_keeps_its_mark(files: SessionFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between intent and claim its lock is held; whoever looks meanwhile takes nothing back."""
+    """Between intent and claim its lock is held, on a slow disk for long: who looks then takes nothing back.
+
+    Nothing is wrong either, so nothing is told.
+    """
     monkeypatch.setattr(_finalizing, "LOCK_SECONDS", 0.05)
     with session_lock(files):
         remember(files, [publication(files)])
 
-        sealed, told = settled(files)
+        assert (False, []) == settled(files)
 
-    assert (False, 1) == (sealed, len(told))
     assert unsealed_marker(files).exists()
 
 

@@ -11,7 +11,6 @@ from agent_workflow.tracer import (
 )
 from agent_workflow.tracer._identity import judge, recorded_command, same_command
 from agent_workflow.tracer._processes import Process
-from agent_workflow.tracer._shown import shown_status
 
 
 def recorded(**changes: Any) -> RecordedProcess:
@@ -68,25 +67,3 @@ def test_a_recorded_command_is_recognised(words: list[str]) -> None:
     assert same_command(
         recorded_command(["/usr/bin/" + words[0], *words[1:]]), " ".join(["/usr/bin/" + words[0], *words[1:]])
     )
-
-
-@pytest.mark.parametrize(
-    ("stored", "workflows", "age", "had_processes", "shown"),
-    [
-        ("success", [], None, True, "success"),
-        ("waiting", [], None, True, "waiting"),
-        (None, [], None, True, "unknown"),
-        ("running", ["alive"], 9999, True, "running"),
-        ("running", ["gone", "alive"], 1, True, "running"),
-        ("running", ["gone"], 1, True, "lost"),
-        ("running", ["recycled"], 1, True, "lost"),
-        ("running", [], 1, True, "running"),
-        ("running", [], 61, True, "lost"),
-        ("running", [], 1, False, "running"),
-        ("running", [], 601, False, "lost"),
-        ("running", [], None, False, "lost"),
-    ],
-)
-def test_shown_status(stored: Any, workflows: Any, age: Any, had_processes: bool, shown: str) -> None:
-    """What is shown is what is stored, weighed against what is alive."""
-    assert shown == shown_status(stored, workflows, age, had_processes=had_processes)

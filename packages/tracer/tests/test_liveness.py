@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_workflow.tracer._identity import ProcessState, RecordedProcess
-from agent_workflow.tracer._liveness import LIVE_WORDS, JudgedProcess, newest_output, weigh
+from agent_workflow.tracer._liveness import LIVE_WORDS, ProcessRow, look, newest_output, weigh
 
 NOW = datetime(2026, 7, 1, 12, 0, 0, tzinfo=UTC)
 
 
-def process(state: ProcessState, kind: str = "adw", ended: str | None = None) -> JudgedProcess:
+def process(state: ProcessState, kind: str = "adw", ended: str | None = None) -> ProcessRow:
     """Make a judged process."""
-    return JudgedProcess(RecordedProcess(1, "a", kind, "", 42, "x", None, ended, None), state)
+    return ProcessRow(RecordedProcess(1, "a", kind, "", 42, "x", None, ended, None), state)
 
 
-def shown(silence: float | None, *processes: JudgedProcess, stored: str | None = "running") -> str:
+def shown(silence: float | None, *processes: ProcessRow, stored: str | None = "running") -> str:
     """Weigh a run that has been silent for so many seconds."""
     sign = None if silence is None else NOW - timedelta(seconds=silence)
     return weigh(stored, None, sign, processes, NOW).word
@@ -70,6 +70,17 @@ def test_every_other_stored_word_is_passed_on(stored: str, silence: float, state
 def test_a_running_session_is_always_one_of_four(silence: float | None, states: list[ProcessState]) -> None:
     """The page knows what to draw."""
     assert shown(silence, *map(process, states)) in LIVE_WORDS
+
+
+def test_an_agent_that_prints_keeps_an_old_session_alive(tmp_path: Path) -> None:
+    """Where no process is recorded its output tells; where the process is gone, no output does."""
+    (tmp_path / "builder").mkdir()
+    (tmp_path / "builder" / "raw_output.jsonl").write_text("x")
+    long_ago = NOW - timedelta(days=1)
+
+    assert "working" == look("running", None, long_ago, [], tmp_path).word
+    assert "lost" == look("running", None, long_ago, [], tmp_path / "nowhere").word
+    assert "lost" == look("running", None, long_ago, [process("gone")], tmp_path).word
 
 
 def test_output_of_an_agent_is_a_sign(tmp_path: Path) -> None:

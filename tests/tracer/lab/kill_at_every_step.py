@@ -114,10 +114,11 @@ def leave(work: Callable[[], None]) -> NoReturn:
 
 
 class Count:
-    """Counts steps while it is on, and kills this process at one of them."""
+    """Counts steps while it is on, and sends this process a signal at one of them."""
 
-    def __init__(self, deadly: int) -> None:
+    def __init__(self, deadly: int, number: signal.Signals) -> None:
         self.deadly = deadly
+        self.number = number
         self.steps = 0
         self.is_on = False
 
@@ -126,12 +127,12 @@ class Count:
         if self.is_on:
             self.steps += 1
             if self.steps == self.deadly:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), self.number)
 
 
-def arm(deadly: int) -> Count:
+def arm(deadly: int, number: signal.Signals = signal.SIGKILL) -> Count:
     """Put a count before every step."""
-    count = Count(deadly)
+    count = Count(deadly, number)
     for name in STEPS:
         setattr(os, name, before(getattr(os, name), count))
     return count

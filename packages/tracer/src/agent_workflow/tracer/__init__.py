@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         NoTrace,
         PermissionBreach,
         ProviderError,
+        StillRunning,
         TraceReadError,
         TracerError,
         TraceWriteFailed,
@@ -52,10 +53,11 @@ if TYPE_CHECKING:
     )
     from agent_workflow.tracer._identity import RecordedProcess
     from agent_workflow.tracer._killing import KillReport, kill_session
+    from agent_workflow.tracer._liveness import ProcessRow
     from agent_workflow.tracer._locate import locate_data_dir, locate_database
     from agent_workflow.tracer._params import AgentCall, PhaseParams
     from agent_workflow.tracer._phase import Phase
-    from agent_workflow.tracer._reader import EventPage, ProcessRow, TraceReader
+    from agent_workflow.tracer._reader import EventPage, TraceReader
     from agent_workflow.tracer._rebuild import RebuildReport, rebuild
     from agent_workflow.tracer._run import Run
     from agent_workflow.tracer._tracer import Tracer
@@ -88,6 +90,7 @@ _HOMES = {
         "NoTrace",
         "PermissionBreach",
         "ProviderError",
+        "StillRunning",
         "TraceReadError",
         "TracerError",
         "TraceWriteFailed",
@@ -107,10 +110,11 @@ _HOMES = {
     ),
     "_identity": ("RecordedProcess",),
     "_killing": ("KillReport", "kill_session"),
+    "_liveness": ("ProcessRow",),
     "_locate": ("locate_data_dir", "locate_database"),
     "_params": ("AgentCall", "PhaseParams"),
     "_phase": ("Phase",),
-    "_reader": ("EventPage", "ProcessRow", "TraceReader"),
+    "_reader": ("EventPage", "TraceReader"),
     "_rebuild": ("RebuildReport", "rebuild"),
     "_run": ("Run",),
     "_tracer": ("Tracer",),
@@ -153,6 +157,7 @@ __all__ = [
     "ReviewOutput",
     "Run",
     "ScoutOutput",
+    "StillRunning",
     "TraceReadError",
     "TraceReader",
     "TraceWriteFailed",

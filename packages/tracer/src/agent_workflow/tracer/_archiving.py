@@ -5,11 +5,12 @@ from pathlib import Path
 
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._connect import BUSY_TIMEOUT_MS
-from agent_workflow.tracer._errors import MissingColumn, TraceReadError
+from agent_workflow.tracer._errors import MissingColumn, StillRunning, TraceReadError
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._journal import Journal
 from agent_workflow.tracer._json import encode
 from agent_workflow.tracer._reader import TraceReader
+from agent_workflow.tracer._shown import RUNNING
 
 
 def set_archived(db: Path, data_dir: Path, adw_id: str, *, archived: bool) -> None:
@@ -23,11 +24,15 @@ def set_archived(db: Path, data_dir: Path, adw_id: str, *, archived: bool) -> No
 
     Raises:
         NoSuchSession: the trace does not hold it.
+        StillRunning: it is to be put away, and has not ended.
         MissingColumn: the database is older than the flag.
         TraceReadError: it cannot be written.
     """
     with TraceReader(db) as reader:
-        reader.session(adw_id)
+        session = reader.session(adw_id)
+        if archived and session["shown_status"] == RUNNING:
+            hint = f"it can be archived when it has ended; agent-workflow trace kill {adw_id} stops it"
+            raise StillRunning(f"session {adw_id} is running", path=db, hint=hint)
         if "archived" not in reader.columns("sessions"):
             raise MissingColumn(
                 "this database is older than archiving",

@@ -4,11 +4,16 @@ import time
 from datetime import UTC, datetime
 
 _prefix: tuple[int, str] = (-1, "")
+_latest: tuple[int, str] = (-1, "")
 
 
 def now() -> str:
     """Return the current time."""
-    return stamp(time.time())
+    global _latest  # noqa: PLW0603 - a burst has dozens of events within a millisecond, and they share its text
+    millisecond = time.time_ns() // 1_000_000
+    if millisecond != _latest[0]:
+        _latest = (millisecond, _text(*divmod(millisecond, 1000)))
+    return _latest[1]
 
 
 def stamp(seconds: float) -> str:
@@ -17,13 +22,15 @@ def stamp(seconds: float) -> str:
     Args:
         seconds: since 1970, fractions are cut to milliseconds.
     """
-    global _prefix  # noqa: PLW0603 - formatting the date part once a second halves the cost of an event
     whole = int(seconds)
-    second, text = _prefix
-    if whole != second:
-        text = datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        _prefix = (whole, text)
-    return f"{text}.{int((seconds - whole) * 1000):03d}+00:00"
+    return _text(whole, int((seconds - whole) * 1000))
+
+
+def _text(second: int, millisecond: int) -> str:
+    global _prefix  # noqa: PLW0603 - formatting the date part once a second halves the cost of a time
+    if second != _prefix[0]:
+        _prefix = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    return f"{_prefix[1]}.{millisecond:03d}+00:00"
 
 
 def parse_time(text: str | None) -> datetime | None:

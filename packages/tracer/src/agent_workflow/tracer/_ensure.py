@@ -22,7 +22,7 @@ from agent_workflow.tracer._ids import is_valid_id, new_adw_id
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._reader import TraceReader
 from agent_workflow.tracer._redaction import Redactor, secrets_of
-from agent_workflow.tracer._replay import Row, SessionState, replay_state, session_lock
+from agent_workflow.tracer._replay import SessionState, replay_state, session_lock
 from agent_workflow.tracer._run import Run
 from agent_workflow.tracer._shield import Shield
 from agent_workflow.tracer._shown import LOST, RUNNING
@@ -63,7 +63,7 @@ def ensure(config: Config, adw_id: str | None = None, *, workflow: str = "", pro
     _settle(config, only=tracer.adw_id)
     sizes = tracer.files.events.stat().st_size, tracer.files.state.stat().st_size
     name = workflow or Path(sys.argv[0]).stem or "workflow"
-    row = _open_session(tracer, state.session(), engineer, name)
+    row = _open_session(tracer, engineer, name)
     run = Run(config, tracer, engineer, row)
     run.way_out.install()
     run.publisher.begin(*sizes, workflow=name, program=program or Path(sys.argv[0]).name or "workflow")
@@ -109,10 +109,11 @@ def _settle(config: Config, *, only: str = "", skip: str = "") -> None:
             settle(files, reason=PROCESS_IS_GONE, actor="tracer", warn=say)
 
 
-def _open_session(tracer: Tracer, existing: Row, engineer: str, workflow: str) -> int:
+def _open_session(tracer: Tracer, engineer: str, workflow: str) -> int:
     """Write the session's row and this process's; return the number of the latter."""
     moment = _clock.now()
     with session_lock(tracer.files):
+        existing = replay_state(tracer.files).session()  # another workflow may have opened it a moment ago
         # The process comes first: a running session without one would look lost to whoever starts just now.
         process = find(os.getpid())
         row = tracer.numbered_row(

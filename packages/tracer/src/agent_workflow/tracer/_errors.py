@@ -75,3 +75,7 @@ class NoSuchSession(TraceReadError):
 
 class MissingColumn(TraceReadError):
     """An older database lacks the column that a request needs."""
+
+
+class StillRunning(TracerError):
+    """What is asked for must wait until the session has ended."""

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -13,11 +13,22 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _MAX_INT_BITS: Final = 4096  # Python refuses to read a number of more than 4,300 digits
 _MAX_VALUE_CHARACTERS: Final = 16 * 1024 * 1024
 
-_encode = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
-
-
 quote: Final = json.encoder.encode_basestring_ascii
 """Writes a text as a JSON string in ASCII."""
+
+
+def _encoder() -> Callable[[object], str]:
+    """Make an encoder once: ``JSONEncoder`` makes one of its own for every value."""
+    plain = json.JSONEncoder(allow_nan=False, separators=(", ", ": "))
+    make = getattr(json.encoder, "c_make_encoder", None)  # not every Python has it
+    if make is None:
+        return plain.encode
+    # Circles need no markers here: what is deeper than is allowed never gets this far.
+    parts = make(None, plain.default, quote, None, ": ", ", ", False, False, False)
+    return lambda value: "".join(parts(value, 0))
+
+
+_encode: Final = _encoder()
 
 
 def encode(value: object) -> str:

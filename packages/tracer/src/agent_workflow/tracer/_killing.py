@@ -9,8 +9,9 @@ from agent_workflow.tracer._closing import close_lost_session, rows_of
 from agent_workflow.tracer._ending import Ended, end_processes, tree_below
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._kill_request import ENDED_BY_KILL, note_kill
+from agent_workflow.tracer._liveness import ProcessRow
 from agent_workflow.tracer._processes import Process, find
-from agent_workflow.tracer._reader import ProcessRow, TraceReader
+from agent_workflow.tracer._reader import TraceReader
 from agent_workflow.tracer._shown import RUNNING
 from agent_workflow.tracer._watching import mark_from
 from agent_workflow.tracer.evidence._finalizing import settle
@@ -83,7 +84,9 @@ def kill_session(
             report.closed = close_lost_session(
                 db, data_dir, adw_id, rows_of(reader, adw_id), warn, reason=ENDED_BY_KILL, name="killed"
             )
-        report.status = reader.session(adw_id)["shown_status"]
+        session = reader.session(adw_id)
+        # Events of a moment ago show a session that is stored as ended at work; its processes were just looked at.
+        report.status = session["shown_status" if session["status"] == RUNNING else "status"] or "unknown"
     if is_noted and not report.is_over:
         note_kill(db, data_dir, adw_id, warn, asked_to_end=False)
     files = SessionFiles.of(data_dir, adw_id)

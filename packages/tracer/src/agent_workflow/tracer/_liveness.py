@@ -1,10 +1,10 @@
 """What a run is doing at this moment: the stored word, weighed against its processes and its silence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._identity import ProcessState, RecordedProcess, judge
@@ -36,26 +36,53 @@ class Shown:
     last_sign_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedProcess:
+class ProcessRow(NamedTuple):
     """A recorded process and what became of it."""
 
     recorded: RecordedProcess
     state: ProcessState
 
 
-def judged(recorded: RecordedProcess) -> JudgedProcess:
+def judged(recorded: RecordedProcess) -> ProcessRow:
     """Look at the living process behind a recorded one; one that is recorded as ended is not looked for."""
     if recorded.ended_at:
-        return JudgedProcess(recorded, "gone")
-    return JudgedProcess(recorded, judge(recorded, find(recorded.pid or 0)))
+        return ProcessRow(recorded, "gone")
+    return ProcessRow(recorded, judge(recorded, find(recorded.pid or 0)))
+
+
+def look(
+    stored: str | None,
+    started_at: str | None,
+    last_event: datetime | None,
+    processes: Sequence[ProcessRow],
+    directory: Path,
+) -> Shown:
+    """Decide what to show for a session, and look at what its agents print unless it is plainly dead.
+
+    Args:
+        stored: its ``status``; words of other writers are passed on.
+        started_at: when it began.
+        last_event: when its newest event was.
+        processes: of the session, each already judged.
+        directory: of its files; it may not exist.
+    """
+    sign = last_event
+    if stored == RUNNING and not _is_plainly_dead(processes):
+        signs = (last_event, newest_output(directory))
+        sign = max((moment for moment in signs if moment is not None), default=None)
+    return weigh(stored, started_at, sign, processes)
+
+
+def _is_plainly_dead(processes: Sequence[ProcessRow]) -> bool:
+    workflows = [one for one in processes if one.recorded.kind != "agent" and not one.recorded.ended_at]
+    return bool(workflows) and all(one.state != "alive" for one in workflows)
 
 
 def weigh(
     stored: str | None,
     started_at: str | None,
     last_sign: datetime | None,
-    processes: Iterable[JudgedProcess],
+    processes: Iterable[ProcessRow],
     now: datetime | None = None,
 ) -> Shown:
     """Decide what to show for a session.

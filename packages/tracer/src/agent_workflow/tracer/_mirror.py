@@ -20,8 +20,8 @@ _LOG_BYTES: Final = 4 * 1024 * 1024
 class Mirror:
     """One process's connection to the trace database.
 
-    A database that cannot take a row is left alone for a second, then tried again with a short wait. A database
-    file that was deleted or replaced is noticed and a new one is opened; the caller then brings it up to date.
+    A database that cannot take a row is left alone for a second, then tried again with a short wait. One of whose
+    files any was deleted or replaced is noticed and opened again; the caller then brings it up to date.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,7 +30,7 @@ class Mirror:
         self.fault = ""
         self._connection: sqlite3.Connection | None = None
         self._carried: list[object] = []
-        self._identity: tuple[int, int] | None = None
+        self._identity: tuple[tuple[int, int] | None, ...] = ()
         self._insert: Callable[[str, EventRow], object] = _closed
         self._look_at = 0.0
         self._retry_at = 0.0
@@ -149,9 +149,14 @@ def _closed(_: str, __: EventRow) -> object:
     raise sqlite3.OperationalError("the database is not open")
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> tuple[tuple[int, int] | None, ...]:
+    """Tell which files a database is: without its log or that log's index, what is written reaches no reader."""
+    return tuple(_inode(f"{path}{suffix}") for suffix in ("", "-wal", "-shm"))
+
+
+def _inode(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - on the way of every event; Path.stat costs three times as much
+        found = os.stat(path)  # noqa: PTH116 - on the way of events; Path.stat costs three times as much
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -2,10 +2,13 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from agent_workflow.tracer._connect import BUSY_TIMEOUT_MS
 from agent_workflow.tracer._errors import NotATrace, NoTrace, TraceReadError
+
+HOW_TO_GET_ONE: Final = "run a workflow, name one with --db, or agent-workflow trace rebuild"
 
 
 def open_reader(path: Path, *, wait_ms: int = BUSY_TIMEOUT_MS) -> sqlite3.Connection:
@@ -24,9 +27,7 @@ def open_reader(path: Path, *, wait_ms: int = BUSY_TIMEOUT_MS) -> sqlite3.Connec
         TraceReadError: it cannot be opened or read.
     """
     if not path.is_file():
-        raise NoTrace(
-            "no trace database", path=path, hint="run a workflow, name one with --db, or agent-workflow trace rebuild"
-        )
+        raise NoTrace("no trace database", path=path, hint=HOW_TO_GET_ONE)
     try:
         return _probe(_connect(path, "mode=ro"), path, wait_ms)
     except sqlite3.DatabaseError as error:

@@ -1,20 +1,21 @@
 """The one reader of trace databases: ours, older ones and those of other writers."""
 
-import sqlite3
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from agent_workflow.trace_schema import TABLES
-from agent_workflow.tracer import _clock
-from agent_workflow.tracer._errors import NoSuchSession, TraceReadError
-from agent_workflow.tracer._identity import ProcessState, RecordedProcess, judge
-from agent_workflow.tracer._open_reader import open_reader
-from agent_workflow.tracer._processes import find
-from agent_workflow.tracer._shown import RUNNING, shown_status
+from agent_workflow.tracer._clock import parse_time
+from agent_workflow.tracer._connect import BUSY_TIMEOUT_MS
+from agent_workflow.tracer._errors import NoSuchSession
+from agent_workflow.tracer._identity import RecordedProcess
+from agent_workflow.tracer._liveness import ProcessRow, Shown, judged, look
+from agent_workflow.tracer._resumed import resumed
+from agent_workflow.tracer._shown import LOST, RUNNING
+from agent_workflow.tracer._source import Row, TraceSource
 
-Row = dict[str, Any]
 _MAX_EVENTS: Final = 10_000
 
 
@@ -34,13 +35,6 @@ class EventPage(NamedTuple):
     has_more: bool
 
 
-class ProcessRow(NamedTuple):
-    """A recorded process and what became of it."""
-
-    recorded: RecordedProcess
-    state: ProcessState
-
-
 class TraceReader:
     """Reads one trace database without ever changing it.
 
@@ -55,7 +49,7 @@ class TraceReader:
             NoTrace, NotATrace, TraceReadError: it is missing, is none, or cannot be read.
         """
         self.path = Path(path)
-        self._connection = open_reader(self.path)
+        self._source = TraceSource(self.path, wait_ms=BUSY_TIMEOUT_MS)
         self._lock = threading.RLock()
 
     def __enter__(self) -> "TraceReader":
@@ -68,18 +62,19 @@ class TraceReader:
 
     def close(self) -> None:
         """Close the database."""
-        self._connection.close()
+        self._source.close()
 
     def columns(self, table: str) -> set[str]:
         """Return the columns that the database really has, none for a missing table."""
-        return {row["name"] for row in self._query("SELECT name FROM pragma_table_info(?)", table)}
+        with self._lock:
+            self._source.notice_schema()
+            return set(self._source.columns(table))
 
     def generation(self) -> str:
-        """Return the generation of the rowids; a database of another writer has none (empty)."""
-        if not self.columns("trace_meta"):
-            return ""
-        found = self._query("SELECT value FROM trace_meta WHERE key = 'generation'")
-        return str(found[0]["value"]) if found else ""
+        """Name this filling of the database: when it changes, rowids have started again."""
+        with self._lock:
+            self._source.notice_schema()
+            return self._source.generation()
 
     def sessions(self, *, limit: int = 200, include_archived: bool = False) -> list[Row]:
         """Return sessions, newest first, each with its shown status and counts.
@@ -93,11 +88,11 @@ class TraceReader:
         """
         archived = "" if include_archived or "archived" not in self.columns("sessions") else "COALESCE(archived, 0) = 0"
         rows = self._select("sessions", archived, "ORDER BY started_at DESC, rowid DESC LIMIT ?", limit)
-        return [self._with_shown_status(row) for row in rows]
+        return self._with_shown_status(rows)
 
     def running_sessions(self) -> list[Row]:
         """Return the sessions that are stored as running, with what is shown for them."""
-        return [self._with_shown_status(row) for row in self._select("sessions", "status = ?", "", RUNNING)]
+        return self._with_shown_status(self._select("sessions", "status = ?", "", RUNNING))
 
     def session(self, adw_id: str) -> Row:
         """Return one session with its shown status.
@@ -108,7 +103,7 @@ class TraceReader:
         rows = self._select("sessions", "adw_id = ?", "", adw_id)
         if not rows:
             raise NoSuchSession(f"no session {adw_id}", path=self.path, hint="agent-workflow trace sessions --all")
-        return self._with_shown_status(rows[0])
+        return self._with_shown_status(rows)[0]
 
     def phases(self, adw_id: str) -> list[Row]:
         """Return the phases of a session in order."""
@@ -129,13 +124,9 @@ class TraceReader:
         wanted = max(1, min(limit, _MAX_EVENTS))
         marks = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
         order = "ORDER BY rowid DESC LIMIT ?" if newest else "ORDER BY rowid LIMIT ?"
-        with self._lock:
-            self._query("BEGIN")  # the rows and the generation that their rowids belong to, from one moment
-            try:
-                generation = self.generation()
-                rows = self._select("events", "adw_id = ? AND rowid > ?" + marks, order, adw_id, after, *types, wanted)
-            finally:
-                self._query("COMMIT")
+        with self._lock, self._source.snapshot():  # the rows and the generation that their rowids belong to
+            generation = self._source.generation()
+            rows = self._select("events", "adw_id = ? AND rowid > ?" + marks, order, adw_id, after, *types, wanted)
         if newest:
             rows.reverse()
         cursor = rows[-1]["rowid"] if rows else after
@@ -171,40 +162,37 @@ class TraceReader:
             conditions.append("adw_id = ?")
             arguments.append(adw_id)
         rows = self._select("processes", " AND ".join(conditions), "ORDER BY id", *arguments)
-        recorded = [RecordedProcess.from_row(row) for row in rows]
-        return [ProcessRow(process, judge(process, find(process.pid or 0))) for process in recorded]
+        return [judged(RecordedProcess.from_row(row)) for row in rows]
 
-    def _with_shown_status(self, row: Row) -> Row:
-        adw_id = row["adw_id"]
-        last = self._select("events", "adw_id = ?", "ORDER BY rowid DESC LIMIT 1", adw_id)
-        last_event_at = (last[0]["ended_at"] or last[0]["started_at"]) if last else None
-        row["phase_count"] = len(self._select("phases", "adw_id = ?", "", adw_id))
-        row["last_event_at"] = last_event_at
-        workflows: list[ProcessState] = []
-        if row["status"] == RUNNING:
-            workflows = [p.state for p in self.processes(adw_id, only_open=True) if p.recorded.kind != "agent"]
-        row["shown_status"] = shown_status(
-            row["status"],
-            workflows,
-            _clock.age_seconds(last_event_at or row["started_at"]),
-            had_processes=bool(self.columns("processes")),
-        )
-        return row
+    def _with_shown_status(self, rows: list[Row]) -> list[Row]:
+        with self._lock:
+            going_on = resumed(self._source, ())
+        for row in rows:
+            adw_id = row["adw_id"]
+            last = self._select("events", "adw_id = ?", "ORDER BY rowid DESC LIMIT 1", adw_id)
+            row["phase_count"] = len(self._select("phases", "adw_id = ?", "", adw_id))
+            row["last_event_at"] = (last[0]["ended_at"] or last[0]["started_at"]) if last else None
+            row["shown_status"] = self._shown_status(row, going_on)
+        return rows
+
+    def _shown_status(self, row: Row, going_on: Mapping[str, Shown]) -> str:
+        """Say ``running`` for what works, waits or stalls: the viewer's finer words are not the contract's."""
+        if row["status"] != RUNNING:
+            return RUNNING if row["adw_id"] in going_on else str(row["status"] or "unknown")
+        directory = self.path.parent / "sessions" / str(row["adw_id"])
+        found = self.processes(row["adw_id"])
+        shown = look(RUNNING, row["started_at"], parse_time(row["last_event_at"]), found, directory)
+        return LOST if shown.word == LOST else RUNNING
 
     def _select(self, table: str, where: str, tail: str, *arguments: object) -> list[Row]:
         """Read the columns of the contract; those the database lacks read as ``None``."""
-        present = self.columns(table)
-        if not present:
-            return []
-        wanted = [name if name in present else f"NULL AS {name}" for name in TABLES[table].columns]
-        condition = f" WHERE {where}" if where else ""
-        # Only names from TABLES and texts of this module get in; values are bound.
-        statement = f"SELECT rowid AS rowid, {', '.join(wanted)} FROM {table}{condition} {tail}"  # noqa: S608
-        return [dict(zip(row.keys(), tuple(row), strict=True)) for row in self._query(statement, *arguments)]
-
-    def _query(self, statement: str, *arguments: object) -> list[sqlite3.Row]:
-        try:
-            with self._lock:
-                return self._connection.execute(statement, arguments).fetchall()
-        except sqlite3.Error as error:
-            raise TraceReadError(f"cannot be read: {error}", path=self.path) from error
+        with self._lock:
+            self._source.notice_schema()
+            present = self._source.columns(table)
+            if not present:
+                return []
+            wanted = [name if name in present else f"NULL AS {name}" for name in TABLES[table].columns]
+            condition = f" WHERE {where}" if where else ""
+            # Only names from TABLES and texts of this module get in; values are bound.
+            statement = f"SELECT rowid AS rowid, {', '.join(wanted)} FROM {table}{condition} {tail}"  # noqa: S608
+            return self._source.rows(statement, arguments)

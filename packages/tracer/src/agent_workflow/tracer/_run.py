@@ -94,7 +94,7 @@ class Run:
         """
         if self._exit_code is not None:
             return self._exit_code
-        with session_lock(self.files):
+        with session_lock(self.files), self.tracer.shield:  # a signal that comes now must not leave half an end
             state = replay_state(self.files)
             others = is_at_work(state, besides=os.getpid())
             phases = [row for row in state.of("phases") if not others or row["phase_id"] in self._own_phases]

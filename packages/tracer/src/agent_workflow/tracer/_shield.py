@@ -1,9 +1,9 @@
 """Hold back a signal's exception while a record is half written."""
 
-import threading
+from threading import get_ident, main_thread
 from types import TracebackType
 
-_MAIN = threading.main_thread().ident
+_MAIN = main_thread().ident
 
 
 class Shield:
@@ -20,13 +20,13 @@ class Shield:
         self._waiting: BaseException | None = None
 
     def __enter__(self) -> None:
-        if threading.get_ident() == _MAIN:
+        if get_ident() == _MAIN:
             self._depth += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if threading.get_ident() == _MAIN:
+        if get_ident() == _MAIN:
             self._depth -= 1
             if self._waiting is not None and self._depth == 0:
                 waiting, self._waiting = self._waiting, None

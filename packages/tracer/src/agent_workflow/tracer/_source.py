@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from agent_workflow.trace_schema import TABLES
 from agent_workflow.tracer._errors import NotATrace, NoTrace, TraceReadError
-from agent_workflow.tracer._open_reader import open_reader
+from agent_workflow.tracer._open_reader import HOW_TO_GET_ONE, open_reader
 
 Row = dict[str, Any]
 Parameters = Sequence[object] | Mapping[str, object]
@@ -53,7 +53,7 @@ class FileIdentity(NamedTuple):
         try:
             status = os.stat(path)  # noqa: PTH116 - for every poll, and half as dear
         except FileNotFoundError:
-            raise NoTrace("no trace database", path=path, hint="run a workflow, or name another one") from None
+            raise NoTrace("no trace database", path=path, hint=HOW_TO_GET_ONE) from None
         except OSError as error:
             raise TraceReadError(f"cannot be looked at: {error.strerror}", path=path) from error
         has_log = os.path.exists(f"{path}-wal")  # noqa: PTH110 - likewise

@@ -14,7 +14,7 @@ from agent_workflow.tracer._event_queries import (
 from agent_workflow.tracer._event_rowids import EventRowids
 from agent_workflow.tracer._event_texts import EventTexts, next_texts
 from agent_workflow.tracer._identity import RecordedProcess
-from agent_workflow.tracer._liveness import JudgedProcess, Shown, judged, newest_output, weigh
+from agent_workflow.tracer._liveness import ProcessRow, Shown, judged, look
 from agent_workflow.tracer._prompt_files import Prompts, newest_prompts, prompts_of_send, sends
 from agent_workflow.tracer._raw_files import (
     MAX_RANGE,
@@ -68,11 +68,11 @@ __all__ = [
     "Facets",
     "FileIdentity",
     "FileRange",
-    "JudgedProcess",
     "Mark",
     "Marks",
     "NoSuchFile",
     "NoSuchRecord",
+    "ProcessRow",
     "Prompts",
     "RecordedProcess",
     "Redactor",
@@ -94,8 +94,8 @@ __all__ = [
     "judged",
     "list_files",
     "list_sessions",
+    "look",
     "marks",
-    "newest_output",
     "newest_prompts",
     "newest_span",
     "next_span",
@@ -118,5 +118,4 @@ __all__ = [
     "shorten_texts",
     "timeline",
     "usage_read_and_written",
-    "weigh",
 ]

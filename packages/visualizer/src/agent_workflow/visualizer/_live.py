@@ -5,18 +5,16 @@ from typing import Final, NamedTuple
 
 from agent_workflow.tracer import parse_time
 from agent_workflow.tracer.viewing import (
-    JudgedProcess,
     RecordedProcess,
     Row,
     Shown,
     TraceSource,
     by_session,
     judged,
-    newest_output,
+    look,
     parts_of,
     resumed,
     running_rows,
-    weigh,
 )
 from agent_workflow.visualizer._database import Database
 
@@ -65,12 +63,4 @@ def _shown(database: Database, source: TraceSource, row: Row, processes: list[Ro
         ended = source.expression("events", "ended_at")
         found = source.tuples(f"SELECT started_at, {ended} FROM events WHERE rowid = ?", (last,))  # noqa: S608
         sign = parse_time(found[0][1] or found[0][0]) if found else None
-    if not _is_plainly_dead(looked_at):
-        output = newest_output(database.session_directory(adw_id))
-        sign = max((moment for moment in (sign, output) if moment is not None), default=None)
-    return weigh(row["status"], row["started_at"], sign, looked_at)
-
-
-def _is_plainly_dead(processes: list[JudgedProcess]) -> bool:
-    workflows = [one for one in processes if one.recorded.kind != "agent" and not one.recorded.ended_at]
-    return bool(workflows) and all(one.state != "alive" for one in workflows)
+    return look(row["status"], row["started_at"], sign, looked_at, database.session_directory(adw_id))

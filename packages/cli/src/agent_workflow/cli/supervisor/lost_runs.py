@@ -144,7 +144,7 @@ def _lost(stored: Document, writer: Writer) -> Document:
 
 def _resolve_missing(writer: Writer) -> list[Incident]:
     return [
-        resolve(record, writer, "the run is closed as lost")
+        resolve(record, writer, "the run was recorded as lost, and that settles it")
         for record in writer.history.open_incidents().values()
         if record.get("category") == MISSING and is_ours(record)
     ]

@@ -95,7 +95,7 @@ def settle(files: SessionFiles, *, reason: str, actor: str, warn: Callable[[str]
             _forget_if_settled(files)  # if it is not after all, its workflow is just beginning
             return False
         return finalize_lost(runs[-1].directory, reason=reason, actor=actor, warn=warn)
-    except RunIsAlive:
+    except (RunIsAlive, RunIsBusy):  # who keeps it locked is at work on it
         return False
     except (TracerError, OSError) as error:
         warn(f"the run of session {files.adw_id} cannot be sealed: {error}")

@@ -13,9 +13,10 @@ from agent_workflow.tracer._files import SessionFiles, session_directories
 from agent_workflow.tracer._identity import RecordedProcess, judge
 from agent_workflow.tracer._ids import is_valid_id
 from agent_workflow.tracer._processes import find
-from agent_workflow.tracer._reader import Row, TraceReader
+from agent_workflow.tracer._reader import TraceReader
 from agent_workflow.tracer._replay import SessionState, replay_state
 from agent_workflow.tracer._shown import RUNNING
+from agent_workflow.tracer._source import Row
 from agent_workflow.tracer.evidence._publications import unsealed_marker
 from agent_workflow.tracer.retention._holding import SessionIsHeld, held
 from agent_workflow.tracer.retention._inventory import SessionFile, UnsafeFile, fingerprint, inventory
