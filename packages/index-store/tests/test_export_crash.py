@@ -19,19 +19,19 @@ from agent_workflow.index_store import rebuild, sync
 from agent_workflow.index_store.export import export
 
 MORTAL = """
-import json, os, signal, sys
+import itertools, json, os, signal, sys
 from pathlib import Path
 from agent_workflow.index_store.export import export
 
 state_root, dataset, last_step, before = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "before"
-steps = 0
+counted, steps = itertools.count(1), 0
 
 def mortal(name):
     whole = getattr(os, name)
     def step(*arguments, **options):
         global steps
-        steps += 1
-        last = steps == last_step
+        steps = number = next(counted)
+        last = number == last_step
         if last and before:
             os.kill(os.getpid(), signal.SIGKILL)
         try:

@@ -11,9 +11,10 @@ from agent_workflow.index_store.export.errors import (
     MissingDataset,
     UnlistedField,
 )
-from agent_workflow.index_store.export.exporting import ExportReport, export
+from agent_workflow.index_store.export.exporting import export
 from agent_workflow.index_store.export.fields import TABLES, Field, FieldClass, FieldType
 from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy, load_policy
+from agent_workflow.index_store.export.report import ExportReport
 
 __all__ = [
     "DEFAULT_POLICY",

@@ -1,10 +1,12 @@
 """Values of the index as Arrow columns. ``pyarrow`` is imported by the functions: it is an extra."""
 
 import re
+from array import array
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from agent_workflow.index_store.export.fields import FieldType
 from agent_workflow.index_store.values import Value
@@ -16,6 +18,7 @@ MONEY_DIGITS, MONEY_SCALE = 38, 12
 _MONEY_STEP = Decimal(1).scaleb(-MONEY_SCALE)
 _MONEY_LIMIT = Decimal(10) ** (MONEY_DIGITS - MONEY_SCALE)
 _INTEGER_LIMIT = 2**63
+_MACHINE_TYPES = {FieldType.INTEGER: "q", FieldType.REAL: "d"}
 _TOO_FINE = re.compile(r"(\.\d{6})\d+")
 
 
@@ -26,6 +29,7 @@ class Column(NamedTuple):
     unrepresentable: int
 
 
+@cache
 def arrow_type(field_type: FieldType) -> "pa.DataType":
     """Return the Arrow type of a field."""
     import pyarrow as pa
@@ -40,25 +44,56 @@ def arrow_type(field_type: FieldType) -> "pa.DataType":
 
 
 def to_column(values: Sequence[Value], field_type: FieldType) -> Column:
-    """Turn values of one column into Arrow.
+    """Turn values of one column into Arrow; times that are all text stay text, for :func:`to_times`.
 
     A value that its type cannot hold, such as a time that is none, becomes null and is counted: evidence is anybody's,
     and one odd word in it must not keep a whole host from being exported.
     """
     import pyarrow as pa
 
-    target = arrow_type(field_type)
     if field_type is not FieldType.MONEY:
         try:
-            if field_type is not FieldType.TIME:
-                return Column(pa.array(values, target), 0)
-            return Column(pa.array(values, pa.string()).cast(target), 0)
+            if field_type in _MACHINE_TYPES:
+                return Column(_numbers(values, field_type), 0)
+            return Column(pa.array(values, pa.string()), 0)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             pass  # some value is odd: each is looked at by itself
+    return _one_by_one(values, field_type)
+
+
+def to_times(column: "pa.Array") -> Column:
+    """Turn times that are text into times; no work of Python unless one of them is odd."""
+    import pyarrow as pa
+
+    target = arrow_type(FieldType.TIME)
+    if column.type == target:
+        return Column(column, 0)
+    try:
+        return Column(column.cast(target), 0)
+    except pa.ArrowInvalid:
+        return _one_by_one(column.to_pylist(), FieldType.TIME)
+
+
+def _numbers(values: Sequence[Value], field_type: FieldType) -> "pa.Array":
+    """Turn numbers into Arrow, where none is missing by way of an array of the machine's, which takes half as long."""
+    import pyarrow as pa
+
+    target = arrow_type(field_type)
+    try:
+        numbers = cast("Sequence[float]", values)  # what is none is refused
+        machine = pa.py_buffer(array(_MACHINE_TYPES[field_type], numbers))
+        return pa.Array.from_buffers(target, len(values), [None, machine])
+    except (TypeError, OverflowError):  # something is missing, or no such number
+        return pa.array(values, target)
+
+
+def _one_by_one(values: Sequence[Value], field_type: FieldType) -> Column:
+    import pyarrow as pa
+
     convert = _CONVERTERS[field_type]
     converted = [None if value is None else convert(value) for value in values]
     lost = sum(new is None and old is not None for old, new in zip(values, converted, strict=True))
-    return Column(pa.array(converted, target), lost)
+    return Column(pa.array(converted, arrow_type(field_type)), lost)
 
 
 def parse_time(value: Value) -> datetime | None:

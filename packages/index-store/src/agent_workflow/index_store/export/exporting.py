@@ -6,20 +6,19 @@ parts that it no longer names are removed. Whoever reads by the manifest sees th
 
 import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from agent_workflow.index_store.export.checkpoint import Checkpoint, basis_of, keep_checkpoint, load_checkpoint
 from agent_workflow.index_store.export.errors import ForeignHost, InvalidDestination, UnlistedField
 from agent_workflow.index_store.export.fields import TABLES
 from agent_workflow.index_store.export.host import check_host, own_host_id
 from agent_workflow.index_store.export.lock import export_lock
 from agent_workflow.index_store.export.manifest import (
     Manifest,
-    PartEntry,
     describe_index,
     describe_policy,
     describe_table,
@@ -27,80 +26,16 @@ from agent_workflow.index_store.export.manifest import (
     manifest_path,
     read_manifest,
 )
-from agent_workflow.index_store.export.partitions import (
-    SCHEMA,
-    TableExport,
-    is_retired,
-    part_path,
-    parts_of,
-    read_table,
-)
+from agent_workflow.index_store.export.partitions import SCHEMA, is_retired
 from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy
+from agent_workflow.index_store.export.report import ExportReport
 from agent_workflow.index_store.export.snapshot import IndexSnapshot, open_snapshot
 from agent_workflow.index_store.export.store import TEMPORARY_PREFIX, LocalStore, Store, open_store
-from agent_workflow.index_store.reports import Freshness
-from agent_workflow.index_store.values import Json
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from agent_workflow.index_store.export.table_work import TableWork
 
 MAXIMUM_RETAIN_DAYS = 36_500
-
-
-@dataclass(frozen=True)
-class ExportReport:
-    """What an export did (``export-report/v1``).
-
-    Attributes:
-        dataset: where it lies.
-        host: id of this host in it.
-        policy_sha256: digest of the policy.
-        freshness: of the index, at the time of the export.
-        tables: every table with its rows and what was left out.
-        written: parts that were put.
-        unchanged: parts that were there already.
-        removed: parts that the dataset had before and has no more, and leftovers of a crash.
-        retired: partitions that the retention rule removed this time.
-        kept_since: first day that the rule keeps; None without a rule.
-    """
-
-    dataset: str
-    host: str
-    policy_sha256: str
-    freshness: Freshness
-    tables: tuple[TableExport, ...]
-    written: int
-    unchanged: int
-    removed: int
-    retired: int
-    kept_since: date | None
-
-    def to_document(self) -> dict[str, Json]:
-        """Return the JSON document."""
-        return {
-            "schema": "agent-workflow/export-report/v1",
-            "dataset": self.dataset,
-            "host": self.host,
-            "policy_sha256": self.policy_sha256,
-            "freshness": self.freshness.word,
-            "current_run_count": self.freshness.current_runs,
-            "stale_run_count": self.freshness.stale_runs,
-            "error_count": self.freshness.error_runs,
-            "parts_written": self.written,
-            "parts_unchanged": self.unchanged,
-            "parts_removed": self.removed,
-            "partitions_retired": self.retired,
-            "kept_since": None if self.kept_since is None else self.kept_since.isoformat(),
-            "tables": [
-                {
-                    "table": table.name,
-                    "rows": table.rows,
-                    "left_out": list(table.left_out),
-                    "unrepresentable": dict(table.unrepresentable),
-                }
-                for table in self.tables
-            ],
-        }
+_OF_AN_EXPORT = re.compile(rf"part-[0-9a-f]{{64}}\.parquet|{re.escape(TEMPORARY_PREFIX)}.*", re.DOTALL)
+"""Names that an export gives; files of other names are somebody else's, and stay."""
 
 
 def export(
@@ -158,20 +93,20 @@ class _Export:
     owner: str
     before: Manifest | None
     since: date | None
-    written: int = 0
-    unchanged: int = 0
 
     def run(self) -> ExportReport:
         """Put the parts, then the manifest, then remove what it no longer names."""
-        known = set() if self.before is None else {part.path(self.host) for part in self.before.parts}
-        tables = [self._described(name) for name in TABLES]
-        with ThreadPoolExecutor(max_workers=1) as writer:  # the next table is read while one is compressed and put
-            put = [
-                writer.submit(self._put_parts, read_table(self.snapshot, self.policy, table), table.name, known)
-                for table in tables
-            ]
+        there = self._files_there()
+        place, basis = f"{self.store.url} {self.host}", basis_of(self.snapshot, self.policy, self.host)
+        last = load_checkpoint(self.snapshot, place, basis, None if self.before is None else self.before.to_bytes())
+        parts = () if self.before is None else self.before.parts
+        since = self.since or date.min
+        with TableWork(
+            self.store, self.snapshot, self.policy, host=self.host, since=since, there=there, last=last
+        ) as work:
+            begun = work.export(parts)
             freshness = self.snapshot.freshness()
-            parts = [part for one_table in put for part in one_table.result()]
+            done = {name: begun[name]() for name in TABLES}
         retired = self._retired()
         manifest = Manifest(
             host=self.host,
@@ -179,44 +114,39 @@ class _Export:
             tool_version=version("agent-workflow-index-store"),
             index=describe_index(self.snapshot.metadata(), freshness),
             policy=describe_policy(self.policy),
-            tables={table.name: describe_table(table) for table in tables},
-            parts=tuple(parts),
+            tables={name: describe_table(table.told) for name, table in done.items()},
+            parts=tuple(part for table in done.values() for part in table.parts),
             kept_since=self.since,
             removed=(*(self.before.removed if self.before else ()), *retired),
         )
         self._replace_manifest(manifest)
-        removed = self._remove_others(manifest)
+        removed = self._remove_others(manifest, there)
         self._note(manifest)
+        marks = {name: table.mark for name, table in done.items()}
+        keep_checkpoint(self.snapshot, place, Checkpoint(basis, manifest.sha256, self.snapshot.run_marks, marks))
+        written = sum(table.written for table in done.values())
         return ExportReport(
             self.store.url,
             self.host,
             self.policy.digest,
             freshness,
-            tuple(tables),
-            self.written,
-            self.unchanged,
+            tuple(table.told for table in done.values()),
+            written,
+            len(manifest.parts) - written,
             removed,
             len(retired),
             self.since,
         )
 
-    def _described(self, name: str) -> TableExport:
-        columns = tuple(column.name for column in self.policy.fields(name))
-        return TableExport(name, columns, self.policy.left_out(name))
-
-    def _put_parts(self, table: "pa.Table", name: str, known: set[str]) -> list[PartEntry]:
-        """Put what is not there yet; in the writer's thread, which alone counts."""
-        entries = []
-        for part in parts_of(table, name, self.since or date.min):
-            sha256 = part.sha256
-            path = part_path(name, self.host, part.day, sha256)
-            if path in known and self.store.exists(path):
-                self.unchanged += 1
-            else:
-                self.store.put(path, part.content)
-                self.written += 1
-            entries.append(PartEntry(name, part.day, part.rows, len(part.content), sha256))
-        return entries
+    def _files_there(self) -> frozenset[str]:
+        """Return what an export wrote there: the parts of this host, and what one that was killed left on the way."""
+        ours = f"host={self.host}"
+        return frozenset(
+            path
+            for pattern in (("table=*", f"schema={SCHEMA}", ours, "date=*", "*"), ("manifests", ours, "*"))
+            for path in self.store.find(*pattern)
+            if _OF_AN_EXPORT.fullmatch(path.rpartition("/")[2])
+        )
 
     def _retired(self) -> list[dict[str, object]]:
         """Return the partitions of the last manifest that the rule removes."""
@@ -233,15 +163,9 @@ class _Export:
         if self.store.read(manifest_path(self.host)) != content:
             self.store.put(manifest_path(self.host), content)
 
-    def _remove_others(self, manifest: Manifest) -> int:
+    def _remove_others(self, manifest: Manifest, there: frozenset[str]) -> int:
         """Remove this host's files that the manifest does not name: of the last export, or of one that crashed."""
-        named = {part.path(self.host) for part in manifest.parts}
-        ours = f"host={self.host}"
-        found = [
-            *self.store.find("table=*", f"schema={SCHEMA}", ours, "date=*", "*"),
-            *self.store.find("manifests", ours, f"{TEMPORARY_PREFIX}*"),
-        ]
-        leftovers = [path for path in found if path not in named]
+        leftovers = sorted(there - {part.path(self.host) for part in manifest.parts})
         for path in leftovers:
             self.store.remove(path)
         return len(leftovers)
@@ -252,7 +176,7 @@ class _Export:
             "schema": "agent-workflow/export-note/v1",
             "host": self.host,
             "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "manifest_sha256": hashlib.sha256(manifest.to_bytes()).hexdigest(),
+            "manifest_sha256": manifest.sha256,
         }
         self.store.put(export_note_path(self.host), (json.dumps(note) + "\n").encode())
 

@@ -1,16 +1,19 @@
 """The manifest of one host: which files are its dataset now. Replacing it is the one step that changes an answer."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from agent_workflow.index_store.export.errors import DamagedDataset
 from agent_workflow.index_store.export.fields import TABLES
-from agent_workflow.index_store.export.partitions import TableExport, part_path
+from agent_workflow.index_store.export.partitions import part_path
 from agent_workflow.index_store.export.policy import Policy
 from agent_workflow.index_store.export.store import Store
+from agent_workflow.index_store.export.tables import TableExport
 from agent_workflow.index_store.reports import Freshness
 
 MANIFEST_SCHEMA = "agent-workflow/export-manifest/v1"
@@ -85,6 +88,11 @@ class Manifest:
             "parts": [part.to_document(self.host) for part in self.parts],
         }
         return (json.dumps(document) + "\n").encode()
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of its bytes."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
 
 
 def manifest_path(host: str) -> str:

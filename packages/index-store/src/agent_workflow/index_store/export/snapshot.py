@@ -1,8 +1,10 @@
 """The index as an export reads it: one transaction, its columns, its rows table by table, and how fresh it is."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -37,7 +39,17 @@ _ORDERS: Mapping[str, str] = {
 }
 """The order of a table's rows, which no two rows of it share, so that equal rows make equal files."""
 
+_RUN_FACTS = """
+SELECT session_id, storage_class, source_dir, executor, model, pack_id, coalesce(started_at, created_at) FROM runs
+"""
+_RUN_COLUMNS = ("storage_class", "source_dir", "executor", "model", "pack_id", "run_at")
+
 PARTITION_TIME = "partition_time"
+"""Of tables whose rows bring the time of their run along: what decides the day of a row without a time of its own."""
+
+OF_ONE_RUN = frozenset({"incidents", "permissions", "events", "health", "remediations", "metrics", "processes"})
+"""Tables whose rows each belong to one run, by ``session_id``, and have some columns from its row in ``runs``."""
+
 _ROWS_AT_ONCE = 1000
 
 
@@ -49,7 +61,7 @@ class IndexSnapshot:
         self.root = root
         self.location = location
         self._connection = connection
-        digests = _run_digests(connection)
+        self._digests = digests = _run_digests(connection)
         connection.create_scalar_function("run_digest", lambda *run: digests.get(run[0]), 1, deterministic=True)
         connection.create_scalar_function("text_digest", _text_digest, -1, deterministic=True)
 
@@ -73,19 +85,49 @@ class IndexSnapshot:
                 found[str(table)] = (*found.get(str(table), ()), str(column))
         return found
 
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
-        """Return all rows of a table of the export, in their order, some thousand at once.
+    def rows(self, table: str, columns: Sequence[str], runs: Iterable[str] | None = None) -> Iterator[list[Row]]:
+        """Return the rows of a table of the export, in their order, some thousand at once.
 
         Args:
             table: its name.
             columns: names from the closed list of fields, never anything else.
+            runs: only the rows of these, in ``runs`` and the tables of :data:`OF_ONE_RUN`; None for all rows.
         """
         source = (files(__package__) / "sql" / f"{table}.sql").read_text(encoding="utf-8")
+        some = "" if runs is None else "WHERE session_id IN (SELECT value FROM json_each(:runs))"
         cursor = self._connection.execute(
-            f"SELECT {', '.join(columns)} FROM ({source}) ORDER BY {_ORDERS[table]}"  # noqa: S608 -- names of the list
+            f"SELECT {', '.join(columns)} FROM ({source}) {some} ORDER BY {_ORDERS[table]}",  # noqa: S608 -- names of the list
+            None if runs is None else {"runs": json.dumps(list(runs))},
         )
         while rows := list(islice(cursor, _ROWS_AT_ONCE)):
             yield rows
+
+    @cached_property
+    def run_facts(self) -> dict[str, dict[str, Value]]:
+        """What the rows of :data:`OF_ONE_RUN` have from their runs, by session; ``run_at`` is when that ran."""
+        cursor = self._connection.execute(_RUN_FACTS)
+        return {str(session): dict(zip(_RUN_COLUMNS, columns, strict=True)) for session, *columns in cursor}
+
+    @cached_property
+    def run_marks(self) -> dict[str, str]:
+        """A digest of each run that changes whenever its rows, here or in other tables, may have changed.
+
+        A writer puts the rows of a run in place in one transaction, which gives the run a new ``indexed_at``; beside
+        it stand the identities of the files and the digests of all that was read from them.
+        """
+        return {
+            str(session): _text_digest(session, fingerprint, indexed_at, state, self._digests.get(session))
+            for session, fingerprint, indexed_at, state in self._connection.execute(
+                "SELECT session_id, source_fingerprint, indexed_at, index_state FROM runs"
+            )
+        }
+
+    def table_digest(self, table: str, columns: Sequence[str]) -> str:
+        """Return a digest of all rows of a table, which is what those cost that are not kept run by run."""
+        digest = hashlib.sha256()
+        for rows in self.rows(table, columns):
+            digest.update(repr(rows).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
 
 def _run_digests(connection: apsw.Connection) -> dict[Value, str]:

@@ -14,10 +14,15 @@ _WHOLE_AT_ONCE = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "ad
 """Protocols whose upload of one object appears whole: there a rename would be a copy."""
 
 
+_PUTS_AT_ONCE = 8
+
+
 class Store(Protocol):
     """A place with files by path, parts of which are joined by ``/``."""
 
     url: str
+    puts_at_once: int
+    """Files that can be put at the same time."""
 
     def locate(self, path: str) -> str:
         """Return the path or URL by which an engine opens a file."""
@@ -62,6 +67,8 @@ def open_store(url: str) -> Store:
 
 class LocalStore:
     """A directory. What was put there is on the disk before it has its name."""
+
+    puts_at_once = _PUTS_AT_ONCE  # a disk takes many small files in hardly more time than one
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -150,6 +157,7 @@ class RemoteStore:
         protocol = file_system.protocol
         names = {protocol} if isinstance(protocol, str) else set(protocol)
         self._whole_at_once = bool(names & _WHOLE_AT_ONCE)
+        self.puts_at_once = _PUTS_AT_ONCE if self._whole_at_once else 1  # other connections are for one thread
 
     def locate(self, path: str) -> str:
         """Return the file's URL."""
