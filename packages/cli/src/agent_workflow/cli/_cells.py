@@ -50,6 +50,11 @@ def size(value: Value) -> str:
     return f"{amount:.3g}{_BYTE_UNITS[unit]}" if amount < 100 else f"{amount:.0f}{_BYTE_UNITS[unit]}"
 
 
+def counted(amount: int, noun: str) -> str:
+    """Write how many there are, with the noun in its number: ``1 run``, ``2 runs``, ``10,000 rows``."""
+    return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
+
+
 def flag(value: Value) -> str:
     """Write a truth value."""
     return UNKNOWN if value is None else "yes" if value else "no"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agent_workflow import index_store
-from agent_workflow.cli._cells import size
+from agent_workflow.cli._cells import counted, size
 from agent_workflow.cli._check import Check
 from agent_workflow.cli._failure import failure_of_store, with_state_root
 
@@ -116,7 +116,7 @@ def check_index(state_root: Path, named_root: str | None) -> Check:
         failure = failure_of_store(error, named_root)
         return Check("index database", "bad", failure.message, failure.hint)
     freshness = report.freshness
-    detail = f"{freshness.word}: {freshness.current_runs} of {freshness.source_runs} runs current"
+    detail = f"{freshness.word}: {freshness.current_runs} of {counted(freshness.source_runs, 'run')} current"
     if freshness.word in ("missing", "stale"):
         sync = with_state_root("agent-workflow index sync", named_root)
         return Check("index database", "ok" if freshness.source_runs == 0 else "warn", detail, sync)

@@ -3,11 +3,15 @@
 import re
 import shlex
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
 from agent_workflow import index_store
 from agent_workflow.cli._terminal_text import printable
+
+if TYPE_CHECKING:
+    from agent_workflow.tracer import TracerError
 
 EXIT_DONE = 0
 EXIT_NOT_GOOD = 1
@@ -15,8 +19,16 @@ EXIT_WRONG_CALL = 2
 EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
-_REFUSED = ("UnsafePath", "ForeignDatabase", "NewerDatabase", "UnlistedField", "ForeignHost")
-_WRONG_CALL = ("InvalidQuestion", "InvalidPolicy", "InvalidDestination")
+_REFUSED = (
+    "UnsafePath",
+    "ForeignDatabase",
+    "NewerDatabase",
+    "UnlistedField",
+    "ForeignHost",
+    "NotATrace",
+    "MissingColumn",
+)
+_WRONG_CALL = ("InvalidQuestion", "InvalidPolicy", "InvalidDestination", "ConfigError", "WorkflowError")
 _COMMANDS = ("agent-workflow ", "chmod ", "rm ")
 
 
@@ -67,10 +79,30 @@ def failure_of_store(error: "index_store.IndexStoreError", named_root: str | Non
         error: what was raised.
         named_root: ``--state-root`` as given, so that the next step names it too.
     """
+    return Failure(code_of(error), str(error), error.path, with_state_root(error.hint, named_root), exit_code_of(error))
+
+
+def failure_of_tracer(error: "TracerError") -> Failure:
+    """Describe an error of the tracer."""
+    path = None if error.path is None else str(error.path)
+    message = str(error) if path is None else f"{path}: {error}"
+    return Failure(code_of(error), message, path, error.hint or None, exit_code_of(error))
+
+
+def code_of(error: Exception) -> str:
+    """Return the word for programs: the error's class as ``snake_case``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()
+
+
+def exit_code_of(error: Exception) -> int:
+    """Return the exit code that an error of a store or of the tracer ends the process with."""
     name = type(error).__name__
-    exit_code = EXIT_REFUSED if name in _REFUSED else EXIT_WRONG_CALL if name in _WRONG_CALL else EXIT_NOT_GOOD
-    code = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-    return Failure(code, str(error), error.path, with_state_root(error.hint, named_root), exit_code)
+    return EXIT_REFUSED if name in _REFUSED else EXIT_WRONG_CALL if name in _WRONG_CALL else EXIT_NOT_GOOD
+
+
+def wrong_call(message: str, hint: str) -> CommandFailed:
+    """Refuse a call whose options or surroundings make no sense."""
+    return CommandFailed(Failure("usage_error", message, hint=hint, exit_code=EXIT_WRONG_CALL))
 
 
 def with_state_root(command: str | None, named_root: str | None) -> str | None:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
-from agent_workflow.cli._failure import EXIT_INTERRUPTED, EXIT_NOT_GOOD, CommandFailed, Failure
+from agent_workflow.cli._failure import (
+    EXIT_INTERRUPTED,
+    EXIT_NOT_GOOD,
+    CommandFailed,
+    Failure,
+    failure_of_tracer,
+    wrong_call,
+)
 from agent_workflow.cli._output import say, show_document
 from agent_workflow.cli._progress import RunProgress
 
@@ -51,18 +58,14 @@ def prune_command(
         require_review=require_review,
     )
     if dry_run and (yes or plan is not None):
-        raise _wrong_call("--dry-run shows the plan, --yes and --plan carry it out", "leave one of them out")
+        raise wrong_call("--dry-run shows the plan, --yes and --plan carry it out", "leave one of them out")
     if db and not traces:
-        raise _wrong_call("--db names a trace, and --traces was not given", "add --traces")
+        raise wrong_call("--db names a trace, and --traces was not given", "add --traces")
     databases = _databases(db) if traces else ()
     if yes or plan is not None:
         _delete(call, criteria, databases, plan)
     else:
         _show(call, criteria, databases)
-
-
-def _wrong_call(message: str, hint: str) -> CommandFailed:
-    return CommandFailed(Failure("usage_error", message, hint=hint, exit_code=2))
 
 
 def _databases(named: list[Path] | None) -> tuple[tuple[Path, Path], ...]:
@@ -72,14 +75,7 @@ def _databases(named: list[Path] | None) -> tuple[tuple[Path, Path], ...]:
         found = [path.absolute() for path in named or [locate_database()]]
         return tuple((path, locate_data_dir(path)) for path in dict.fromkeys(found))
     except TracerError as error:
-        raise _trace_failure(error) from error
-
-
-def _trace_failure(error: Exception) -> CommandFailed:
-    path = getattr(error, "path", None)
-    hint = getattr(error, "hint", "") or None
-    code = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(error).__name__).lstrip("_")
-    return CommandFailed(Failure(code, str(error), None if path is None else str(path), hint))
+        raise CommandFailed(failure_of_tracer(error)) from error
 
 
 def _show(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Path], ...]) -> None:
@@ -102,7 +98,7 @@ def _plan(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Pa
         with RunProgress("looked at") as progress:
             return make_plan(call.state_root, criteria, databases, progress)
     except TracerError as error:
-        raise _trace_failure(error) from error
+        raise CommandFailed(failure_of_tracer(error)) from error
 
 
 def _delete(
