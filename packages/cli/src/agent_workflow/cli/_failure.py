@@ -29,6 +29,7 @@ _REFUSED = (
     "MissingColumn",
 )
 _WRONG_CALL = ("InvalidQuestion", "InvalidPolicy", "InvalidDestination", "ConfigError", "WorkflowError")
+_OF_A_STATE_ROOT = re.compile(r"agent-workflow (?=(?:index|prune|archive)\b)")
 _COMMANDS = ("agent-workflow ", "chmod ", "rm ")
 
 
@@ -109,7 +110,7 @@ def with_state_root(command: str | None, named_root: str | None) -> str | None:
     """Make a command that is shown speak of the same state root as the call."""
     if command is None or named_root is None:
         return command
-    return command.replace("agent-workflow index", f"agent-workflow --state-root {shlex.quote(named_root)} index")
+    return _OF_A_STATE_ROOT.sub(lambda _: f"agent-workflow --state-root {shlex.quote(named_root)} ", command)
 
 
 def failure_of_call(error: typer.TyperException) -> Failure:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
+from agent_workflow.cli._cells import counted
 from agent_workflow.cli._failure import (
     EXIT_INTERRUPTED,
     EXIT_NOT_GOOD,
@@ -14,7 +15,7 @@ from agent_workflow.cli._failure import (
     failure_of_tracer,
     wrong_call,
 )
-from agent_workflow.cli._output import say, show_document
+from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
 
 if TYPE_CHECKING:
@@ -45,11 +46,19 @@ def prune_command(
         str | None,
         typer.Option("--plan", metavar="DIGEST", help="Delete what this plan lists, if it is still the same."),
     ] = None,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="Only finish prunes that were interrupted, and delete nothing else.")
+    ] = False,
     as_json: AsJson = False,
     state_root: StateRoot = None,
 ) -> None:
     """Show what would be deleted, and with --yes or --plan delete it and keep a receipt."""
     call = Call.of(context, as_json, state_root)
+    if finish:
+        if older_than or keep_bytes or require_review or traces or db or dry_run or yes or plan is not None:
+            raise wrong_call("--finish goes on with what was planned then", "give it alone")
+        _finish(call)
+        return
     from agent_workflow.index_store.retention import PruneCriteria, parse_age, parse_size
 
     criteria = PruneCriteria(
@@ -115,25 +124,45 @@ def _delete(
             outcomes = carry_out(session, plan) if plan.totals["subjects"] else []
             receipt = session.receipt.path if outcomes else None
     except KeyboardInterrupt:
-        message = "interrupted; what was announced is in the receipt, and the next prune that deletes finishes it"
-        raise CommandFailed(Failure("interrupted", message, exit_code=EXIT_INTERRUPTED)) from None
-    _report(call, plan, (*session.recovered, *outcomes), receipt)
-    if any(outcome.outcome == "left" for outcome in (*session.recovered, *outcomes)):
+        raise _interrupted() from None
+    _report(call, plan.digest, (*session.recovered, *outcomes), receipt)
+
+
+def _finish(call: Call) -> None:
+    from agent_workflow.cli._prune_plan import recover_trace
+    from agent_workflow.index_store.retention import finish_interrupted, unfinished_receipts
+
+    try:
+        outcomes = finish_interrupted(call.state_root, recover_trace=recover_trace)
+    except KeyboardInterrupt:
+        raise _interrupted() from None
+    _report(call, None, outcomes, None)
+    if waiting := unfinished_receipts(call.state_root):
+        tell(f"{counted(len(waiting), 'interrupted prune')} cannot be finished yet; the receipts say why")
         raise typer.Exit(EXIT_NOT_GOOD)
 
 
-def _report(call: Call, plan: "PrunePlan", outcomes: tuple["PruneOutcome", ...], receipt: str | None) -> None:
+def _interrupted() -> CommandFailed:
+    message = "interrupted; what was announced is in the receipt"
+    return CommandFailed(
+        Failure("interrupted", message, hint="agent-workflow prune --finish", exit_code=EXIT_INTERRUPTED)
+    )
+
+
+def _report(call: Call, digest: str | None, outcomes: tuple["PruneOutcome", ...], receipt: str | None) -> None:
     if call.as_json:
         show_document(
             {
                 "schema": "agent-workflow/prune-report/v1",
-                "state_root": plan.runs.state_root,
-                "plan_sha256": plan.digest,
+                "state_root": str(call.state_root),
+                "plan_sha256": digest,
                 "receipt": receipt,
                 "outcomes": [outcome.to_record() for outcome in outcomes],
             }
         )
-        return
-    from agent_workflow.cli._retention_words import outcome_lines
+    else:
+        from agent_workflow.cli._retention_words import outcome_lines
 
-    say(*outcome_lines(outcomes, receipt))
+        say(*outcome_lines(outcomes, receipt, call.named_root))
+    if any(outcome.outcome == "left" for outcome in outcomes):
+        raise typer.Exit(EXIT_NOT_GOOD)

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_workflow.cli._cells import counted, size
+from agent_workflow.cli._failure import with_state_root
 from agent_workflow.cli._output import Palette
 from agent_workflow.cli._terminal_text import printable
 
@@ -18,7 +20,7 @@ _QUIET_REASONS = ("recent",)
 """What stays because nobody asked for it is counted, not listed."""
 
 
-def archive_lines(report: "ArchiveReport") -> list[str]:
+def archive_lines(report: "ArchiveReport", named_root: str | None = None) -> list[str]:
     """Describe what was moved, then what stays and why."""
     word = "would move" if report.dry_run else "moved"
     total = sum(run.size_bytes for run in report.moved)
@@ -26,7 +28,7 @@ def archive_lines(report: "ArchiveReport") -> list[str]:
     lines += _listed([f"{_day(run.ended_at)}  {size(run.size_bytes):>7}  {run.session_id}" for run in report.moved])
     lines += _kept([(run.session_id, run.reason, run.detail) for run in report.kept])
     if report.moved and not report.dry_run:
-        lines += ["", "the index follows with: agent-workflow index sync"]
+        lines += ["", _index_follows(named_root)]
     return lines
 
 
@@ -51,7 +53,7 @@ def plan_lines(plan: "PrunePlan", waiting: Sequence[str]) -> list[str]:
     return lines
 
 
-def outcome_lines(outcomes: Sequence["PruneOutcome"], receipt: str | None) -> list[str]:
+def outcome_lines(outcomes: Sequence["PruneOutcome"], receipt: str | None, named_root: str | None = None) -> list[str]:
     """Describe what was deleted, what was not and why, and where the receipt is."""
     deleted = [outcome for outcome in outcomes if outcome.outcome == "deleted"]
     amount = sum(outcome.size_bytes for outcome in deleted)
@@ -72,8 +74,27 @@ def outcome_lines(outcomes: Sequence["PruneOutcome"], receipt: str | None) -> li
     if receipt is not None:
         lines.append(f"receipt {printable(receipt)}")
     if subjects["run"]:
-        lines.append("the index follows with: agent-workflow index sync")
+        lines.append(_index_follows(named_root))
     return lines
+
+
+def interrupted_prunes(state_root: Path, named_root: str | None) -> tuple[str, str] | None:
+    """Say that prunes were interrupted, and what finishes them; ``None`` where none was, or it cannot be told."""
+    if not (state_root / "prune-receipts").is_dir():
+        return None
+    from agent_workflow.index_store import IndexStoreError
+    from agent_workflow.index_store.retention import unfinished_receipts
+
+    try:
+        waiting = unfinished_receipts(state_root)
+    except IndexStoreError:  # one is at work right now, or the folder is not ours: a prune says so itself
+        return None
+    step = with_state_root("agent-workflow prune --finish", named_root) or ""
+    return (f"{counted(len(waiting), 'prune')} interrupted: what was announced is half gone", step) if waiting else None
+
+
+def _index_follows(named_root: str | None) -> str:
+    return f"the index follows with: {with_state_root('agent-workflow index sync', named_root)}"
 
 
 def _listed(lines: Sequence[str]) -> list[str]:
