@@ -52,7 +52,12 @@ def size(value: Value) -> str:
 
 def counted(amount: int, noun: str) -> str:
     """Write how many there are, with the noun in its number: ``1 run``, ``2 runs``, ``10,000 rows``."""
-    return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
+    return f"{amount:,} {plural(amount, noun)}"
+
+
+def plural(amount: int, noun: str) -> str:
+    """Return the noun in its number."""
+    return noun if amount == 1 else f"{noun}s"
 
 
 def flag(value: Value) -> str:
