@@ -19,7 +19,7 @@ from mcp.client.stdio import stdio_client
 
 from agent_workflow import index_store
 from agent_workflow.cli.mcp.paging import LARGEST_PAGE, decode_cursor, question_digest
-from agent_workflow.cli.mcp.questions import Kind, Summary
+from agent_workflow.cli.mcp.questions import Summary
 from agent_workflow.cli.mcp.server import build_server
 from agent_workflow.index_store import KINDS
 
@@ -127,11 +127,6 @@ def test_filters_and_columns_are_obeyed(indexed: Path) -> None:
     assert [{"session_id": FAILED, "failure_category": "nonzero-exit"}] == answer["rows"]
 
 
-def test_the_kinds_are_those_of_the_store() -> None:
-    """A kind that is new there must be taken here."""
-    assert tuple(KINDS) == get_args(Kind)
-
-
 @pytest.mark.parametrize("what", get_args(Summary))
 def test_summaries_have_rows_and_freshness(what: str, indexed: Path) -> None:
     """Every one answers from the sample runs, page after page what it answers at once."""
@@ -204,9 +199,31 @@ def test_a_row_that_changed_ends_a_cursor(root: Path) -> None:
     index_store.sync(root)
     first = call(root, "query_index", kind="runs", page_size=1)
     cursor = first["page"]["next_cursor"]
-    index_store.rebuild(root)  # gives every row a new time of indexing
+    status = root / "runs" / first["rows"][0]["session_id"] / "status.json"
+    status.write_bytes(status.read_bytes().replace(b'"running"', b'"failed"'))
+    index_store.sync(root)
 
     assert "cursor_expired" == fault(root, "query_index", kind="runs", page_size=1, cursor=cursor)["code"]
+
+
+@pytest.mark.parametrize("kind", ["runs", "events", "errors"])
+def test_a_rebuild_between_two_pages_changes_nothing(kind: str, root: Path) -> None:
+    """The rows say the same of the evidence; when they were written is the index's own affair."""
+    for name in ("broken-1", "broken-2"):
+        (root / "runs" / name).mkdir()
+        (root / "runs" / name / "status.json").write_text("{")
+    index_store.sync(root)
+    whole = call(root, "query_index", kind=kind, page_size=LARGEST_PAGE)["rows"]
+    first = call(root, "query_index", kind=kind, page_size=1)
+    index_store.rebuild(root)
+
+    second = call(root, "query_index", kind=kind, page_size=1, cursor=first["page"]["next_cursor"])
+
+    times = ("indexed_at", "detected_at")
+    rows = [*first["rows"], *second["rows"]]
+    assert [{n: v for n, v in row.items() if n not in times} for row in whole[:2]] == [
+        {n: v for n, v in row.items() if n not in times} for row in rows
+    ]
 
 
 def test_a_cursor_serves_one_question(indexed: Path) -> None:
@@ -273,6 +290,8 @@ def test_a_damaged_index_is_an_answer(indexed: Path) -> None:
     [
         ("query_index", {"kind": "attempts", "model": "x"}, "invalid_question"),
         ("query_index", {"kind": "runs", "since": "soon"}, "invalid_question"),
+        ("query_index", {"kind": "runs", "since": "0001-01-01T00:00:00+14:00"}, "invalid_question"),
+        ("query_index", {"kind": "runs", "until": "9999-12-31T23:59:59-14:00"}, "invalid_question"),
         ("query_index", {"kind": "runs", "columns": ["nothing"]}, "invalid_question"),
         ("query_index", {"kind": "runs", "columns": []}, "invalid_question"),
         ("summarize_runs", {"what": "open-incidents", "since": "1d"}, "invalid_question"),
@@ -286,14 +305,21 @@ def test_a_wrong_question_is_a_typed_answer(tool: str, arguments: Any, code: str
     assert (code, True) == (error["code"], bool(error["hint"]))
 
 
-@pytest.mark.parametrize("size", [0, LARGEST_PAGE + 1])
-def test_a_page_is_bounded(size: int, indexed: Path) -> None:
-    """A larger one is refused before the index is asked."""
+@pytest.mark.parametrize(
+    "wrong", [{"page_size": 0}, {"page_size": LARGEST_PAGE + 1}, {"status": "failed"}, {"kind": ""}]
+)
+def test_what_is_no_argument_is_refused(wrong: dict[str, Any], indexed: Path) -> None:
+    """A page that is too large, and a filter that there is not: passing over it would list every run as failed."""
 
     async def session(client: Client) -> Any:
-        return await client.call_tool("query_index", {"kind": "runs", "page_size": size})
+        tools = (await client.list_tools()).tools
+        return tools, await client.call_tool("query_index", {"kind": "runs", **wrong})
 
-    assert in_memory(indexed, session).is_error
+    tools, answer = in_memory(indexed, session)
+
+    assert answer.is_error
+    assert next(iter(wrong)) in answer.content[0].text
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
 
 
 HELLO = {
@@ -340,6 +366,17 @@ def test_nothing_but_the_protocol_is_on_standard_output(indexed: Path, cli: "Com
     assert 0 == done.returncode
     assert {"2.0"} == {message["jsonrpc"] for message in messages}
     assert "agent-workflow" == messages[0]["result"]["serverInfo"]["name"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_streams_it_says_who_starts_it(closed: str, indexed: Path, cli: "CommandLine") -> None:
+    """One line and exit 2, no traceback."""
+    shell = f'exec "$0" mcp --state-root "$1" {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", shell, PROGRAM, str(indexed)], env=cli.environment, capture_output=True, text=True, timeout=60
+    )
+
+    assert (2, 1, True) == (done.returncode, len(done.stderr.splitlines()), "an MCP client" in done.stderr)
 
 
 def test_asking_changes_no_file(indexed: Path, tmp_path: Path) -> None:

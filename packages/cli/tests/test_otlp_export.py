@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import gzip
 import json
 import sqlite3
 import subprocess
@@ -25,7 +26,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from agent_workflow.cli._failure import CommandFailed
 from agent_workflow.cli.otlp.encoding import MOST_SPANS, requests
-from agent_workflow.cli.otlp.sending import Endpoint, headers_from
+from agent_workflow.cli.otlp.receiver import Receiver as Address
+from agent_workflow.cli.otlp.sending import Endpoint
 from agent_workflow.cli.otlp.span import Span
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ def listen() -> Iterator[Listen]:
     yield start
     for receiver in started:
         receiver.close()
+
+
+def address(receiver: Receiver) -> Address:
+    """Return where a receiver takes traces."""
+    return Address(f"{receiver.url}/v1/traces")
 
 
 def read_line(line: str) -> Any:
@@ -143,7 +150,7 @@ def test_a_busy_receiver_is_asked_again_when_it_says(status: int, listen: Listen
     pauses: list[float] = []
     (request,) = requests(b"t" * 16, some_spans(1), {}, "1")
 
-    Endpoint(receiver.url, pause=pauses.append).send(request)
+    Endpoint(address(receiver), pause=pauses.append).send(request)
 
     assert [7.0, 2.0] == pauses
     assert 3 == len(receiver.received)
@@ -160,7 +167,7 @@ def test_a_receiver_that_stays_busy_ends_it(trace: TraceWriter, listen: Listen, 
     assert "0 of 1 sessions had arrived" in answer.err
 
 
-@pytest.mark.parametrize("reply", [Reply(400), Reply(401), Reply(302, headers={"Location": "/elsewhere"})])
+@pytest.mark.parametrize("reply", [Reply(401), Reply(404), Reply(302, headers={"Location": "/elsewhere"})])
 def test_a_refusal_is_not_tried_again(reply: Reply, listen: Listen) -> None:
     """Nor is a redirect followed: headers may hold a secret that is meant for this receiver."""
     receiver = listen(reply)
@@ -168,9 +175,27 @@ def test_a_refusal_is_not_tried_again(reply: Reply, listen: Listen) -> None:
     (request,) = requests(b"t" * 16, some_spans(1), {}, "1")
 
     with pytest.raises(CommandFailed, match=f"HTTP {reply.status}"):
-        Endpoint(receiver.url, pause=pauses.append).send(request)
+        Endpoint(address(receiver), pause=pauses.append).send(request)
 
     assert (1, []) == (len(receiver.received), pauses)
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_request_that_is_at_fault_stops_no_other(
+    status: int, trace: TraceWriter, listen: Listen, cli: "CommandLine"
+) -> None:
+    """Its spans count as refused, in the receiver's words; what comes behind it is sent."""
+    trace.session("later", started_at=at(50))
+    receiver = listen(Reply(status, b"no such\x1b[31m model", {"Content-Type": "text/plain"}), Reply())
+
+    answer = cli.run("export", "otlp", "--db", str(trace.path), "--endpoint", receiver.url, "--json")
+
+    first, later = answer.document["sessions"]
+    assert (1, 2) == (answer.code, len(receiver.received))
+    assert (first["spans"], 0) == (first["rejected"], later["rejected"])
+    assert f"HTTP {status}" in answer.document["messages"][0]
+    assert "no such" in answer.document["messages"][0]
+    assert "\x1b" not in answer.err
 
 
 def test_nobody_listens(listen: Listen) -> None:
@@ -181,7 +206,7 @@ def test_nobody_listens(listen: Listen) -> None:
     pauses: list[float] = []
 
     with pytest.raises(CommandFailed, match="after 5 tries"):
-        Endpoint(receiver.url, pause=pauses.append).send(request)
+        Endpoint(address(receiver), pause=pauses.append).send(request)
 
     assert [1.0, 2.0, 4.0, 8.0] == pauses
 
@@ -211,7 +236,7 @@ def test_an_answer_that_cannot_be_read_is_told(body: bytes, listen: Listen) -> N
     receiver = listen(Reply(200, body))
     (request,) = requests(b"t" * 16, some_spans(1), {}, "1")
 
-    accepted = Endpoint(receiver.url).send(request)
+    accepted = Endpoint(address(receiver)).send(request)
 
     assert (0, True) == (accepted.rejected, "none of OTLP" in accepted.message)
 
@@ -280,7 +305,7 @@ def test_what_a_running_session_keeps_back_is_told(trace: TraceWriter, cli: "Com
 
     (file,) = (tmp_path / "out").iterdir()
     assert ["phase build", "execute_tool bash"] == [span.name for span in spans_of(read_line(file.read_text()))]
-    assert (0, "3 spans of sessions that run have no end yet") == (answer.code, answer.lines[1].split(";")[0])
+    assert (0, "3 spans without an end held back") == (answer.code, answer.lines[1].split(";")[0])
 
 
 def test_content_is_redacted_once_more(trace: TraceWriter, cli: "CommandLine", tmp_path: Path) -> None:
@@ -326,15 +351,21 @@ def test_a_wrong_call_is_one_line(
     assert words in answer.err
 
 
-@pytest.mark.parametrize(
-    "text", ["authorization=a%0Asecret-4711", "secret-4711", "a b=secret-4711", "a=%C3%A9secret-4711"]
-)
-def test_headers_that_cannot_be_read_are_not_repeated(text: str) -> None:
-    """They may hold a secret."""
-    with pytest.raises(CommandFailed) as raised:
-        headers_from(text)
+def test_the_environment_names_a_receiver(trace: TraceWriter, listen: Listen, cli: "CommandLine") -> None:
+    """As other exporters read it: the usual path behind the address for every signal, gzip; no proxy on loopback."""
+    receiver = listen()
 
-    assert "4711" not in raised.value.failure.line
+    answer = cli.run(
+        "export", "otlp", "--db", str(trace.path), "--json",
+        OTEL_EXPORTER_OTLP_ENDPOINT=f"{receiver.url}/base/", OTEL_EXPORTER_OTLP_COMPRESSION="gzip",
+        http_proxy="http://127.0.0.1:9",
+    )  # fmt: skip
+
+    (received,) = receiver.received
+    sent = ExportTraceServiceRequest.FromString(gzip.decompress(received.body))
+    assert (0, f"{receiver.url}/base/v1/traces") == (answer.code, answer.document["destination"])
+    assert ("/base/v1/traces", "gzip") == (received.path, received.headers["Content-Encoding"])
+    assert len(spans_of(sent)) == answer.document["spans"]
 
 
 @pytest.mark.parametrize("words", [("export", "otlp", "--to", "x"), ("mcp",)])

@@ -89,6 +89,24 @@ def test_a_cost_has_a_basis_and_an_unknown_one_no_amount(trace: TraceWriter) -> 
     assert (None, "unknown") == (helper.get("agent_workflow.cost.usd"), helper["agent_workflow.cost.basis"])
 
 
+def test_an_estimate_is_apart_from_what_was_billed(trace: TraceWriter) -> None:
+    """They share no attribute; an estimate alone says that it is one, with the list that it comes from."""
+    trace.session(total_cost=None, estimated_cost=0.5, price_catalogue="prices 1")
+    trace.session("both", total_cost=0.25, estimated_cost=0.5)
+    trace.session("none", total_cost=None, estimated_cost=None)
+
+    costs = [
+        {name.rpartition(".")[2]: v for name, v in spans_of(trace, adw_id)[0].attributes.items() if ".cost." in name}
+        for adw_id in ("aaaa0001", "both", "none")
+    ]
+
+    assert [
+        {"basis": "local_estimated", "estimated_usd": 0.5, "catalogue": "prices 1"},
+        {"basis": "provider_billed", "usd": 0.25, "estimated_usd": 0.5},
+        {"basis": "unknown"},
+    ] == costs
+
+
 def test_a_send_ends_where_the_next_thing_begins(trace: TraceWriter) -> None:
     """Also where gate and question share a millisecond."""
     fill(trace)

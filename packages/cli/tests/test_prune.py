@@ -135,19 +135,19 @@ def test_trace_sessions_go_with_their_rows(root: Path, cli: "CommandLine", trace
     assert {"events": 1, "sessions": 1} == intent["rows"]
 
 
-def test_a_prune_that_was_killed_is_finished_by_the_next(root: Path, cli: "CommandLine", trace: Path) -> None:
-    """The staged session and its receipt are taken up; the rows decide that it comes back."""
-    sessions = trace.parent / "sessions"
-    status = (sessions / "ended1").stat()
-    (sessions / "ended1").rename(sessions / ".pruned-4c4c4c4c4c4c-ended1")
+def interrupt(root: Path, trace: Path) -> Path:
+    """Leave what a prune leaves that was killed with a session staged; return the session's directory."""
+    session = trace.parent / "sessions" / "ended1"
+    status = session.stat()
+    session.rename(session.with_name(".pruned-4c4c4c4c4c4c-ended1"))
     receipts = root / "prune-receipts"
     receipts.mkdir(mode=0o700)
     common = {"schema": "agent-workflow/prune-receipt/v1", "recorded_at": LONG_AGO, "plan_sha256": "4c" * 32}
     intent = {
         "event": "intent",
         "subject": "trace-session",
-        "path": str(sessions / "ended1"),
-        "staged_path": str(sessions / ".pruned-4c4c4c4c4c4c-ended1"),
+        "path": str(session),
+        "staged_path": str(session.with_name(".pruned-4c4c4c4c4c4c-ended1")),
         "device": status.st_dev,
         "inode": status.st_ino,
         "database": str(trace),
@@ -156,13 +156,65 @@ def test_a_prune_that_was_killed_is_finished_by_the_next(root: Path, cli: "Comma
     }
     lines = [common | {"event": "plan"}, common | intent]
     (receipts / "20260101-4c4c.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return session
+
+
+def test_a_prune_that_was_killed_is_finished_by_the_next(root: Path, cli: "CommandLine", trace: Path) -> None:
+    """The staged session and its receipt are taken up; the rows decide that it comes back."""
+    session = interrupt(root, trace)
 
     assert 1 == len(ask(cli, root, "--older-than", "9999w")["unfinished_receipts"])
     report = ask(cli, root, "--older-than", "9999w", "--yes")
 
     assert [("kept", True)] == [(o["outcome"], o["resumed"]) for o in report["outcomes"]]
-    assert (sessions / "ended1" / "events.jsonl").is_file()
+    assert (session / "events.jsonl").is_file()
     assert "end" == receipt_of(root)[-1]["event"]
+
+
+def test_what_was_interrupted_is_told_and_finished_by_name(root: Path, cli: "CommandLine", trace: Path) -> None:
+    """By doctor and sync, with the command that finishes it and deletes nothing else; then nobody speaks of it."""
+    at = ("--state-root", str(root))
+    assert "prune interrupted" not in cli.run("index", "sync", *at).err
+    session = interrupt(root, trace)
+
+    told = cli.run("index", "sync", *at)
+    looked = cli.run("doctor", *at, COLUMNS="200")
+    finished = cli.run("prune", "--finish", *at)
+    again = cli.run("prune", "--finish", "--json", *at)
+
+    command = f"agent-workflow --state-root {root} prune --finish"
+    assert (0, True) == (told.code, f"1 prune interrupted: what was announced may be half gone; {command}" in told.err)
+    assert any("1 prune interrupted" in line for line in looked.lines)
+    assert command in " ".join(looked.out.split())
+    assert (0, True) == (finished.code, (session / "events.jsonl").is_file())
+    assert any(line.startswith("  kept ") for line in finished.lines)
+    assert (0, []) == (again.code, again.document["outcomes"])
+    assert {DONE, RUNNING, FAILED} == {path.name for path in (root / "runs").iterdir()}
+    assert "prune interrupted" not in cli.run("index", "sync", *at).err
+    assert "prune interrupted" not in cli.run("doctor", *at).out
+
+
+def test_what_cannot_be_finished_yet_is_no_success(root: Path, cli: "CommandLine", trace: Path) -> None:
+    """A trace on a disk that is away: the receipt waits, and says why."""
+    interrupt(root, trace)
+    trace.parent.rename(trace.parent.with_name("away"))
+
+    first, second = (cli.run("prune", "--finish", "--state-root", str(root)) for _ in range(2))
+
+    assert (1, 1) == (first.code, second.code)
+    assert f"{trace.parent} is not there" in first.out
+    assert "1 interrupted prune cannot be finished yet" in second.err
+
+
+def test_a_database_that_is_no_trace_is_refused(root: Path, cli: "CommandLine", tmp_path: Path) -> None:
+    """Exit 3, as everywhere where it is somebody else's."""
+    (tmp_path / "other.db").write_bytes(b"not a database, and longer than a header" * 10)
+
+    told = cli.run(
+        "prune", "--older-than", "0d", "--traces", "--db", str(tmp_path / "other.db"), "--state-root", str(root)
+    )
+
+    assert 3 == told.code
 
 
 @pytest.mark.parametrize(
@@ -174,6 +226,8 @@ def test_a_prune_that_was_killed_is_finished_by_the_next(root: Path, cli: "Comma
         ("--keep-bytes", "much"),
         ("--older-than", "1d", "--dry-run", "--yes"),
         ("--older-than", "1d", "--db", "x.db"),
+        ("--finish", "--yes"),
+        ("--finish", "--older-than", "1d"),
     ],
 )
 def test_a_wrong_call_is_refused(root: Path, cli: "CommandLine", options: tuple[str, ...]) -> None:

@@ -4,6 +4,7 @@ import re
 import stat
 from datetime import UTC, date, datetime, timedelta
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from invented_records import document_bytes, metrics, moment, provenance, status
 from invented_runs import DONE, FAILED, RUNNING
 
+from agent_workflow.cli._terminal_text import printable
 from agent_workflow.cli.report import charts, markdown
 from agent_workflow.cli.report.facts import Bucket, Row, unpriced
 from agent_workflow.cli.report.gathering import gather
@@ -112,6 +114,7 @@ def test_text_of_evidence_stays_text(root: Path, cli: "CommandLine") -> None:
     assert {tag for tag, _ in harmless.tags} <= {tag for tag, _ in read.tags}
     assert "script" not in {tag for tag, _ in read.tags}
     assert not set("\u202e\x1b") & set(page + text)
+    assert '<td class="free"><div>&lt;script&gt;' in page
     (line,) = (line for line in text.splitlines() if line.startswith("| ") and "| hostile |" in line)
     assert "<script>" not in text
     assert 7 == len(re.findall(r"(?<!\\)\|", line))
@@ -127,6 +130,16 @@ def test_unknown_is_not_nothing(root: Path, cli: "CommandLine") -> None:
     assert ("USD", 0.58, 2) == (money["currency"], money["billed"], money["billed_samples"])
     assert (None, 0) == (money["estimated"], money["estimated_samples"])
     assert 2 == facts["unpriced_runs"]
+
+
+def test_one_is_not_many(root: Path, cli: "CommandLine") -> None:
+    """One run, one incident and one permission are called so."""
+    cli.run("index", "sync", "--state-root", str(root))
+
+    text = cli.run("report", "--since", LONG_AGO, "--md", "--state-root", str(root)).out
+
+    assert "- **1** incident open now\n- **1** permission pending now" in text
+    assert not re.search(r"(?<![\d,])\*\*1\*\* \w+s\b", text)
 
 
 def test_the_sums_are_those_of_the_index(indexed: Path, cli: "CommandLine") -> None:
@@ -165,7 +178,7 @@ def test_a_stale_index_is_said_to_be_stale(indexed: Path, cli: "CommandLine") ->
 @pytest.mark.parametrize("form", ["--html", "--md"])
 @pytest.mark.parametrize("make", ["nothing", "empty index"])
 def test_there_may_be_nothing_yet(cli: "CommandLine", tmp_path: Path, form: str, make: str) -> None:
-    """No index, and one without a run, give a report that says so."""
+    """No index gives a report that knows nothing, and one without a run a report of nothing: both say so."""
     root = tmp_path / "none"
     if make == "empty index":
         cli.run("index", "sync", "--state-root", str(root))
@@ -174,7 +187,8 @@ def test_there_may_be_nothing_yet(cli: "CommandLine", tmp_path: Path, form: str,
 
     assert 0 == report.code, report.err
     assert ("There is no index yet" if make == "nothing" else "The index is current") in report.out
-    assert "No run of this period" in report.out
+    for words in ("No run of this period", "No incident is open", "Nothing waits", "without a known price"):
+        assert (words in report.out) == (make == "empty index")
     assert root.exists() == (make == "empty index")
 
 
@@ -218,6 +232,19 @@ def test_no_text_breaks_out_of_a_markdown_cell(words: str) -> None:
 
     assert not re.search(r"(?<!\\)(\\\\)*\|", cell)
     assert not set("<>\n\r") & set(cell)
+
+
+@given(st.text() | st.sampled_from(("@everyone", "&#64;", "a://b", "www.x.y", "**b** #1 `c` [l](x) <b> &lt; \\|")))
+def test_a_markdown_cell_shows_the_text_as_it_is(words: str) -> None:
+    """Rendered by somebody else's parser: what was written, and no markup of any kind."""
+    parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    shown = printable(words)
+
+    tokens = parser.parse(f"| a |\n|---|\n| {markdown.text(words)} |")
+
+    (cell,) = (after for before, after in pairwise(tokens) if before.type == "td_open")
+    assert {"text", "text_special"} >= {part.type for part in cell.children}
+    assert shown.strip() == "".join(part.content for part in cell.children).strip()
 
 
 @given(st.lists(st.floats(0.001, 1e9), min_size=1, max_size=40))

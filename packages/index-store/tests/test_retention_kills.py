@@ -4,7 +4,7 @@ import json
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,65 +133,3 @@ def test_the_next_prune_deletes_the_rest(killed: list[Path]) -> None:
         assert [] == list((state_root / "archive").iterdir())
         for receipt in (state_root / "prune-receipts").iterdir():
             assert 0o400 == stat.S_IMODE(receipt.stat().st_mode)
-
-
-def test_a_record_that_was_cut_off_counts_for_nothing(tmp_path: Path, original: StateRoot) -> None:
-    """Killed within a write: the torn record is taken back, and what it announced had not begun."""
-    state = make_state(tmp_path / "state")
-
-    class Stopped(Exception):
-        """Stands for the kill."""
-
-    def stop(name: str) -> None:
-        if name == "stage":
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        prune(state.path, stop)
-    (receipt,) = (state.path / "prune-receipts").iterdir()
-    receipt.write_bytes(receipt.read_bytes()[:-20])
-
-    assert () == finish_interrupted(state.path)
-    assert [] == list(staged(state.path))
-    assert files_of(state.path / PLANNED[0]) == files_of(original.path / PLANNED[0])
-    assert "end" == records(state.path)[-1]["event"]
-
-
-def test_a_recovery_that_is_stopped_is_taken_up_by_the_next(tmp_path: Path, original: StateRoot) -> None:
-    """However often it is stopped, one step further each time, the run is gone in the end and its receipt complete."""
-    state = make_state(tmp_path / "state")
-
-    class Stopped(Exception):
-        """Stands for the kill."""
-
-    def stop_at(limit: int) -> Callable[[str], None]:
-        passed = 0
-
-        def step(_name: str) -> None:
-            nonlocal passed
-            passed += 1
-            if passed > limit:
-                raise Stopped
-
-        return step
-
-    def stop_when_staged(name: str) -> None:
-        if name == "staged":
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        prune(state.path, stop_when_staged)
-    stops = 0
-    while unfinished_receipts(state.path):
-        try:
-            finish_interrupted(state.path, step=stop_at(1))
-        except Stopped:
-            stops += 1
-
-    assert stops > 10
-    told = records(state.path)
-    (outcome,) = (record for record in told if record["event"] == "outcome")
-    gone = outcome["path"]
-    assert ("deleted", True) == (outcome["outcome"], outcome["resumed"])
-    assert not (state.path / gone).exists()
-    assert listed(told, gone) == files_of(original.path / gone)

@@ -181,6 +181,24 @@ def test_a_new_run_of_the_same_id_is_not_the_one_that_was_announced(state: State
     assert [] == list((state.path / "runs").glob(".pruned-*"))
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may change every directory")
+def test_a_run_with_a_read_only_part_is_kept_whole(state: StateRoot) -> None:
+    """It is found out before anything is staged: half of a run is worse than all of it."""
+    run = state.run("done")
+    (run.path / "cache").mkdir()
+    (run.path / "cache" / "module").write_text("x\n")
+    run.seal()
+    (run.path / "cache").chmod(0o500)
+    plan = plan_runs(state.path, CRITERIA)
+
+    outcomes = carry_out(state, plan)
+    (run.path / "cache").chmod(0o700)
+
+    assert ("kept", "failed: ") == (outcomes["runs/done"].outcome, outcomes["runs/done"].reason[:8])
+    assert (run.path / "cache" / "module").is_file()
+    assert ["plan", "outcome", "end"] == [record["event"] for record in told(state)]
+
+
 def test_what_stands_where_a_run_would_be_staged_keeps_it(state: StateRoot) -> None:
     """Nothing of either is touched, and the receipt is complete."""
     run = sealed(state, "done")

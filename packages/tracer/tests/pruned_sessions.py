@@ -4,6 +4,7 @@
 got through. What was announced is in ``announced.json`` beside the trace, as a receipt would have it.
 """
 
+import hashlib
 import json
 import os
 import signal
@@ -61,6 +62,15 @@ def make_trace(folder: Path) -> Path:
     connection.commit()
     connection.close()
     return folder
+
+
+def files_of(directory: Path) -> dict[str, str]:
+    """Return every file with its digest."""
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
 
 
 def rows(folder: Path, adw_id: str) -> dict[str, int]:

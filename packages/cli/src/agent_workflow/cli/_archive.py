@@ -50,7 +50,7 @@ def archive_command(
     else:
         from agent_workflow.cli._retention_words import archive_lines
 
-        say(*archive_lines(report))
+        say(*archive_lines(report, call.named_root))
     failed = [run for run in report.kept if session_ids or run.reason == "failed"]
     if failed:
         raise typer.Exit(EXIT_NOT_GOOD)

@@ -70,6 +70,16 @@ def duration(seconds: Value) -> str:
     return f"{hours}h {minutes:02d}m" if hours < 24 else f"{hours // 24}d {hours % 24}h"
 
 
+def counted(amount: int, noun: str) -> str:
+    """Write how many there are, with the noun in its number: ``1 run``, ``2 runs``, ``10,000 rows``."""
+    return f"{amount:,} {plural(amount, noun)}"
+
+
+def plural(amount: int, noun: str) -> str:
+    """Return the noun in its number."""
+    return noun if amount == 1 else f"{noun}s"
+
+
 def flag(value: Value) -> str:
     """Write a truth value."""
     return UNKNOWN if value is None else "yes" if value else "no"

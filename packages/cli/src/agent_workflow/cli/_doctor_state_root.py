@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agent_workflow import index_store
-from agent_workflow.cli._cells import size
+from agent_workflow.cli._cells import counted, size
 from agent_workflow.cli._check import Check
 from agent_workflow.cli._failure import failure_of_store, with_state_root
+from agent_workflow.cli._retention_words import interrupted_prunes
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _UNSAFE_KINDS = ("nfs", "nfs4", "virtiofs", "9p", "cifs", "smb3", "smbfs", "afs", "vboxsf", "fuse")
@@ -32,6 +33,8 @@ def check_state_root(state_root: Path, named_root: str | None) -> Iterable[Check
     yield check_file_system(there, _MOUNTS.read_text("utf-8", "replace") if _MOUNTS.exists() else "")
     yield check_free_space(there, shutil.disk_usage(there).free)
     yield check_index(state_root, named_root)
+    if (interrupted := interrupted_prunes(state_root, named_root)) is not None:
+        yield Check("prune", "warn", *interrupted)
 
 
 def check_directory(name: str, path: Path, *, missing: str) -> Check:
@@ -116,7 +119,7 @@ def check_index(state_root: Path, named_root: str | None) -> Check:
         failure = failure_of_store(error, named_root)
         return Check("index database", "bad", failure.message, failure.hint)
     freshness = report.freshness
-    detail = f"{freshness.word}: {freshness.current_runs} of {freshness.source_runs} runs current"
+    detail = f"{freshness.word}: {freshness.current_runs} of {counted(freshness.source_runs, 'run')} current"
     if freshness.word in ("missing", "stale"):
         sync = with_state_root("agent-workflow index sync", named_root)
         return Check("index database", "ok" if freshness.source_runs == 0 else "warn", detail, sync)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
+from agent_workflow.cli._cells import counted
 from agent_workflow.cli._extras import require_extra
 from agent_workflow.cli._output import Palette, say, show_document
 from agent_workflow.cli._table import state_colour
@@ -49,12 +50,14 @@ def _lines(report: "ExportReport") -> list[str]:
     word = Palette().paint(report.freshness.word, state_colour(report.freshness.word))
     rows = sum(table.rows for table in report.tables)
     lines = [
-        f"exported: {rows} rows of host {report.host} to {report.dataset}",
+        f"exported: {counted(rows, 'row')} of host {report.host} to {report.dataset}",
         f"index        {word}",
         f"files        {report.written} written, {report.unchanged} unchanged, {report.removed} removed",
     ]
     if report.kept_since is not None:
-        lines.append(f"kept since   {report.kept_since.isoformat()}; {report.retired} partitions removed by that now")
+        lines.append(
+            f"kept since   {report.kept_since.isoformat()}; {counted(report.retired, 'partition')} removed by that now"
+        )
     left_out = sorted({name for table in report.tables for name in table.left_out})
     lines.append(f"left out     {', '.join(left_out)}")
     lost = [f"{table.name}.{name}: {count}" for table in report.tables for name, count in table.unrepresentable.items()]

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
-from agent_workflow.cli._failure import EXIT_NOT_GOOD, EXIT_WRONG_CALL, CommandFailed, Failure
+from agent_workflow.cli._cells import counted
+from agent_workflow.cli._extras import needs_extra
+from agent_workflow.cli._failure import EXIT_NOT_GOOD, CommandFailed, failure_of_tracer, wrong_call
 from agent_workflow.cli._output import say, show_document, tell
+from agent_workflow.cli._progress import RunProgress
 
 if TYPE_CHECKING:
     from agent_workflow.cli.otlp.exporting import Destination, ExportedSession
-    from agent_workflow.tracer import TracerError
 
 export_app = typer.Typer(
     help="Give recorded runs to the tools that you already have.", rich_markup_mode=None, no_args_is_help=True
 )
-
-_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 
 
 @export_app.callback()
@@ -38,7 +38,12 @@ def otlp(
         str | None, typer.Option("--since", metavar="TIME", help="From then on: a date, a time, or an age such as 24h.")
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option("--endpoint", metavar="URL", help="Send to this receiver of OTLP over HTTP.")
+        str | None,
+        typer.Option(
+            "--endpoint",
+            metavar="URL",
+            help="Send to this receiver of OTLP over HTTP; without --to, that of $OTEL_EXPORTER_OTLP_ENDPOINT.",
+        ),
     ] = None,
     to: Annotated[
         Path | None, typer.Option("--to", metavar="DIR", help="Write OTLP/JSON there, a file for each trace.")
@@ -57,61 +62,52 @@ def otlp(
 ) -> None:
     """Hand traces over as OpenTelemetry spans in the GenAI conventions; repeating it adds nothing."""
     call = Call.of(context, as_json, state_root)
-    _check(sessions or [], since, endpoint, to)
-    _require_extra()
-    from agent_workflow.cli.otlp.exporting import Exporter, ToEndpoint, ToFolder
+    if to is not None and endpoint is not None:
+        raise _no_destination()
+    if sessions and since is not None:
+        raise wrong_call("--since has no meaning beside named sessions", "leave one of them out")
+    with needs_extra("otlp", "what encodes OTLP"):
+        from agent_workflow.cli.otlp.exporting import Exporter
     from agent_workflow.cli.otlp.seals import Seals
     from agent_workflow.cli.otlp.selection import selected
-    from agent_workflow.cli.otlp.sending import Endpoint, headers_from
     from agent_workflow.tracer import TraceReader, TracerError, locate_database
 
-    destination: Destination
-    if endpoint is not None:
-        destination = ToEndpoint(Endpoint(endpoint, protocol, headers_from(os.environ.get(_HEADERS, ""))))
-    else:
-        destination = ToFolder(Path(to or ""))
+    destination, place = _destination(to, endpoint, protocol, content=content)
     try:
-        with TraceReader(locate_database(db)) as reader:
+        with TraceReader(locate_database(db)) as reader, RunProgress("exported", "sessions") as progress:
             adw_ids = selected(reader, sessions or [], since)
             seals = Seals(call.state_root, reader.path)
             exporter = Exporter(reader, destination, seals.of(adw_ids), content)
-            exported = list(exporter.export(adw_ids))
+            exported = list(exporter.export(adw_ids, progress))
             database = reader.path
     except TracerError as error:
-        raise CommandFailed(_failure_of_tracer(error)) from error
+        raise CommandFailed(failure_of_tracer(error)) from error
     if seals.trouble is not None:
         tell(f"the index cannot be asked for seals: {seals.trouble}")
-    messages = destination.messages if isinstance(destination, ToEndpoint) else []
-    place = str(to) if endpoint is None else endpoint
-    _report(call, database, place, exported, messages)
+    _report(call, database, place, exported, destination.messages)
 
 
-def _check(sessions: list[str], since: str | None, endpoint: str | None, to: Path | None) -> None:
-    if (endpoint is None) == (to is None):
-        raise _wrong("name either --endpoint or --to", "agent-workflow export otlp --help")
-    if sessions and since is not None:
-        raise _wrong("--since has no meaning beside named sessions", "leave one of them out")
+def _destination(
+    to: Path | None, endpoint: str | None, protocol: Literal["protobuf", "json"], *, content: bool
+) -> "tuple[Destination, str]":
+    """Return where spans go, and how that is called."""
+    from agent_workflow.cli.otlp.exporting import ToEndpoint, ToFolder
+    from agent_workflow.cli.otlp.receiver import receiver_of
+    from agent_workflow.cli.otlp.sending import Endpoint
+
+    if to is not None:
+        return ToFolder(to), str(to)
+    receiver = receiver_of(endpoint, os.environ)
+    if receiver is None:
+        raise _no_destination()
+    if receiver.is_in_the_clear and (receiver.headers or content):
+        what = "content" if content else "headers of the environment"
+        tell(f"{what} can be read on the way to {receiver.url}; https would keep that from happening")
+    return ToEndpoint(Endpoint(receiver, protocol, note=tell)), receiver.url
 
 
-def _wrong(message: str, hint: str) -> CommandFailed:
-    return CommandFailed(Failure("usage_error", message, hint=hint, exit_code=EXIT_WRONG_CALL))
-
-
-def _require_extra() -> None:
-    try:
-        import opentelemetry.proto.trace.v1.trace_pb2  # noqa: F401 - only whether it is there
-    except ModuleNotFoundError as error:
-        message = f"what encodes OTLP is not installed ({error.name} is missing)"
-        hint = "pip install 'agent-workflow-cli[otlp]'"
-        raise CommandFailed(Failure("missing_extra", message, hint=hint, exit_code=EXIT_WRONG_CALL)) from error
-
-
-def _failure_of_tracer(error: "TracerError") -> Failure:
-    name = type(error).__name__
-    code = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
-    exit_code = {"ConfigError": 2, "NotATrace": 3}.get(name, EXIT_NOT_GOOD)
-    path = None if error.path is None else str(error.path)
-    return Failure(code, str(error) if path is None else f"{path}: {error}", path, error.hint, exit_code)
+def _no_destination() -> CommandFailed:
+    return wrong_call("name either --endpoint or --to", "agent-workflow export otlp --help")
 
 
 def _report(call: Call, database: Path, place: str, exported: "list[ExportedSession]", messages: list[str]) -> None:
@@ -131,11 +127,11 @@ def _report(call: Call, database: Path, place: str, exported: "list[ExportedSess
             }
         )
     else:
-        say(f"{len(exported)} sessions, {spans} spans: {place}")
+        say(f"{counted(len(exported), 'session')}, {counted(spans, 'span')}: {place}")
         if held_back:
-            say(f"{held_back} spans of sessions that run have no end yet; export again when they are over")
+            say(f"{counted(held_back, 'span')} without an end held back; export again when their sessions are over")
     for message in messages:
         tell(f"the receiver says: {message}")
     if rejected:
-        tell(f"{rejected} of {spans} spans were refused")
+        tell(f"refused: {rejected} of {counted(spans, 'span')}")
         raise typer.Exit(EXIT_NOT_GOOD)

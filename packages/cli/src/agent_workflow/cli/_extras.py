@@ -1,9 +1,29 @@
 """Optional parts: what is not installed is named together with the extra that brings it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 from agent_workflow.cli._failure import EXIT_WRONG_CALL, CommandFailed, Failure
+
+
+@contextmanager
+def needs_extra(extra: str, purpose: str) -> Iterator[None]:
+    """Import what an extra brings; a name that cannot be imported tells which extra to install.
+
+    Args:
+        extra: of ``agent-workflow-cli``.
+        purpose: what it is for, as the subject of a sentence.
+
+    Raises:
+        CommandFailed: a module is missing, or is of a version that lacks what is needed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise _missing(extra, f"{purpose} is not installed (missing: {error.name})") from error
+    except ImportError as error:
+        raise _missing(extra, f"{purpose} cannot use the version that is installed ({error})") from error
 
 
 def require_extra(extra: str, modules: Iterable[str], purpose: str) -> None:
@@ -19,11 +39,9 @@ def require_extra(extra: str, modules: Iterable[str], purpose: str) -> None:
     """
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
-        raise CommandFailed(
-            Failure(
-                "missing_extra",
-                f"{purpose} is not installed ({', '.join(missing)} is missing)",
-                hint=f"pip install 'agent-workflow-cli[{extra}]'",
-                exit_code=EXIT_WRONG_CALL,
-            )
-        )
+        raise _missing(extra, f"{purpose} is not installed (missing: {', '.join(missing)})")
+
+
+def _missing(extra: str, message: str) -> CommandFailed:
+    hint = f"pip install 'agent-workflow-cli[{extra}]'"
+    return CommandFailed(Failure("missing_extra", message, hint=hint, exit_code=EXIT_WRONG_CALL))

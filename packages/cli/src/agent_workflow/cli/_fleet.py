@@ -6,7 +6,7 @@ import typer
 
 from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call
-from agent_workflow.cli._cells import ID, minute
+from agent_workflow.cli._cells import ID, counted, minute
 from agent_workflow.cli._extras import require_extra
 from agent_workflow.cli._output import Palette, say, show_document, terminal_width
 from agent_workflow.cli._table import Column, state_colour, table, wide_table
@@ -70,7 +70,7 @@ def _lines(report: "FleetReport", limit: int, *, wide: bool) -> list[str]:
     palette, width = Palette(), terminal_width()
     lines = [*_standings(report, palette, width)]
     if len(report.rows) == limit:
-        lines.append(f"first {limit} rows")
+        lines.append(f"first {counted(limit, 'row')}")
     if not report.rows:
         lines.append(f"no {report.kind} like that on any host")
     elif wide:

@@ -12,6 +12,7 @@ from agent_workflow.cli._export import export_command
 from agent_workflow.cli._failure import EXIT_NOT_GOOD
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
+from agent_workflow.cli._retention_words import interrupted_prunes
 
 index_app = typer.Typer(
     help="Ask what every agent on this host did, from an index that can be thrown away.", rich_markup_mode=None
@@ -106,6 +107,8 @@ def _report(report: "index_store.SyncReport", verb: str, call: Call, *, strict: 
         from agent_workflow.cli._index_words import sync_lines
 
         say(*sync_lines(report, verb, call.named_root))
+    if (interrupted := interrupted_prunes(call.state_root, call.named_root)) is not None:
+        tell("; ".join(interrupted))
     if strict and report.errors:
         tell(f"{len(report.errors)} in error, and --strict was given")
         raise typer.Exit(EXIT_NOT_GOOD)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from agent_workflow import index_store
-from agent_workflow.cli._cells import minute, size
+from agent_workflow.cli._cells import counted, minute, size
 from agent_workflow.cli._failure import with_state_root
 from agent_workflow.cli._output import Palette, terminal_width, wrapped
 from agent_workflow.cli._table import state_colour
@@ -72,7 +72,7 @@ def sync_lines(report: "index_store.SyncReport", verb: str, named_root: str | No
         named_root: ``--state-root`` as given, for the commands that are shown.
     """
     records = sum(run.records_parsed for run in report.indexed)
-    parsed = f" ({_count(records, 'journal record')} parsed)" if report.indexed else ""
+    parsed = f" ({counted(records, 'journal record')} parsed)" if report.indexed else ""
     counts = [f"{len(report.indexed)} indexed{parsed}", f"{len(report.skipped)} unchanged"]
     if report.pruned:
         counts.append(f"{len(report.pruned)} removed")
@@ -87,7 +87,7 @@ def sync_lines(report: "index_store.SyncReport", verb: str, named_root: str | No
         lines += ["", *wrapped(title, _text_width()), *_ids(report.quarantined)]
     if report.notices:
         found = [(notice.session_id or notice.source_path, _notice(notice)) for notice in report.notices]
-        title = _count(len(found), "notice")
+        title = counted(len(found), "notice")
         lines += _faults(title, "yellow", found, _command("index query notices", named_root))
     return lines
 
@@ -140,10 +140,6 @@ def _sources(report: "index_store.VerificationReport", named_root: str | None) -
 
 def _command(words: str, named_root: str | None) -> str:
     return with_state_root(f"agent-workflow {words}", named_root) or ""
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _text_width() -> int:

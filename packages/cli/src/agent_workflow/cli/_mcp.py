@@ -1,9 +1,12 @@
 """``agent-workflow mcp``: the evidence index for agents."""
 
+import sys
+
 import typer
 
 from agent_workflow.cli._call import Call, StateRoot
-from agent_workflow.cli._failure import EXIT_WRONG_CALL, CommandFailed, Failure
+from agent_workflow.cli._extras import needs_extra
+from agent_workflow.cli._failure import wrong_call
 from agent_workflow.cli._output import abandon_stdout
 
 
@@ -14,14 +17,11 @@ def mcp_command(context: typer.Context, state_root: StateRoot = None) -> None:
     """
     call = Call.of(context, False, state_root)
     if call.as_json:
-        message = "an MCP server has no document to print"
-        raise CommandFailed(Failure("usage_error", message, hint="leave --json out", exit_code=EXIT_WRONG_CALL))
-    try:
+        raise wrong_call("an MCP server has no document to print", "leave --json out")
+    with needs_extra("mcp", "the MCP server"):
         from agent_workflow.cli.mcp.server import build_server
-    except ModuleNotFoundError as error:
-        message = f"the MCP server is not installed ({error.name} is missing)"
-        hint = "pip install 'agent-workflow-cli[mcp]'"
-        raise CommandFailed(Failure("missing_extra", message, hint=hint, exit_code=EXIT_WRONG_CALL)) from error
+    if sys.stdin is None or sys.stdout is None:
+        raise wrong_call("the MCP server has no open standard input and output", "let an MCP client start it")
     try:
         build_server(call.state_root).run("stdio")
     except* BrokenPipeError:  # raised within a task group: the client is gone, and nobody is left to be told

@@ -11,15 +11,16 @@ _REDRAW_SECONDS = 0.1
 
 
 class RunProgress:
-    """A line ``indexed 120 of 1000 runs`` on stderr, redrawn in place.
+    """A line such as ``indexed 120 of 1000 runs`` on stderr, redrawn in place.
 
     It is drawn with carriage returns and spaces alone, so it needs nothing of the terminal. It shows nothing where
     stderr is no terminal, and nothing of a call that is done at once.
     """
 
-    def __init__(self, verb: str) -> None:
-        """Prepare; ``verb`` is what happens to runs, for example ``indexed``."""
+    def __init__(self, verb: str, subjects: str = "runs") -> None:
+        """Prepare; ``verb`` is what happens to runs or other subjects, for example ``indexed``."""
         self._verb = verb
+        self._subjects = subjects
         self._drawn = 0
         self._enabled = is_terminal(sys.stderr)
         self._next_at = time.monotonic() + _FIRST_SHOWN_SECONDS
@@ -28,8 +29,8 @@ class RunProgress:
         return self
 
     def __call__(self, done: int, total: int) -> None:
-        """Draw how many runs are done."""
-        self.show(f"{self._verb} {done} of {total} runs")
+        """Draw how many are done."""
+        self.show(f"{self._verb} {done} of {total} {self._subjects}")
 
     def show(self, text: str) -> None:
         """Draw a line, unless one was drawn a moment ago."""

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
-from agent_workflow.cli._failure import EXIT_INTERRUPTED, EXIT_NOT_GOOD, CommandFailed, Failure
-from agent_workflow.cli._output import say, show_document
+from agent_workflow.cli._cells import counted
+from agent_workflow.cli._failure import (
+    EXIT_INTERRUPTED,
+    EXIT_NOT_GOOD,
+    CommandFailed,
+    Failure,
+    failure_of_tracer,
+    wrong_call,
+)
+from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
 
 if TYPE_CHECKING:
@@ -38,11 +46,19 @@ def prune_command(
         str | None,
         typer.Option("--plan", metavar="DIGEST", help="Delete what this plan lists, if it is still the same."),
     ] = None,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="Only finish prunes that were interrupted, and delete nothing else.")
+    ] = False,
     as_json: AsJson = False,
     state_root: StateRoot = None,
 ) -> None:
     """Show what would be deleted, and with --yes or --plan delete it and keep a receipt."""
     call = Call.of(context, as_json, state_root)
+    if finish:
+        if older_than or keep_bytes or require_review or traces or db or dry_run or yes or plan is not None:
+            raise wrong_call("--finish goes on with what was planned then", "give it alone")
+        _finish(call)
+        return
     from agent_workflow.index_store.retention import PruneCriteria, parse_age, parse_size
 
     criteria = PruneCriteria(
@@ -51,18 +67,14 @@ def prune_command(
         require_review=require_review,
     )
     if dry_run and (yes or plan is not None):
-        raise _wrong_call("--dry-run shows the plan, --yes and --plan carry it out", "leave one of them out")
+        raise wrong_call("--dry-run shows the plan, --yes and --plan carry it out", "leave one of them out")
     if db and not traces:
-        raise _wrong_call("--db names a trace, and --traces was not given", "add --traces")
+        raise wrong_call("--db names a trace, and --traces was not given", "add --traces")
     databases = _databases(db) if traces else ()
     if yes or plan is not None:
         _delete(call, criteria, databases, plan)
     else:
         _show(call, criteria, databases)
-
-
-def _wrong_call(message: str, hint: str) -> CommandFailed:
-    return CommandFailed(Failure("usage_error", message, hint=hint, exit_code=2))
 
 
 def _databases(named: list[Path] | None) -> tuple[tuple[Path, Path], ...]:
@@ -72,14 +84,7 @@ def _databases(named: list[Path] | None) -> tuple[tuple[Path, Path], ...]:
         found = [path.absolute() for path in named or [locate_database()]]
         return tuple((path, locate_data_dir(path)) for path in dict.fromkeys(found))
     except TracerError as error:
-        raise _trace_failure(error) from error
-
-
-def _trace_failure(error: Exception) -> CommandFailed:
-    path = getattr(error, "path", None)
-    hint = getattr(error, "hint", "") or None
-    code = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(error).__name__).lstrip("_")
-    return CommandFailed(Failure(code, str(error), None if path is None else str(path), hint))
+        raise CommandFailed(failure_of_tracer(error)) from error
 
 
 def _show(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Path], ...]) -> None:
@@ -102,7 +107,7 @@ def _plan(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Pa
         with RunProgress("looked at") as progress:
             return make_plan(call.state_root, criteria, databases, progress)
     except TracerError as error:
-        raise _trace_failure(error) from error
+        raise CommandFailed(failure_of_tracer(error)) from error
 
 
 def _delete(
@@ -119,25 +124,45 @@ def _delete(
             outcomes = carry_out(session, plan) if plan.totals["subjects"] else []
             receipt = session.receipt.path if outcomes else None
     except KeyboardInterrupt:
-        message = "interrupted; what was announced is in the receipt, and the next prune that deletes finishes it"
-        raise CommandFailed(Failure("interrupted", message, exit_code=EXIT_INTERRUPTED)) from None
-    _report(call, plan, (*session.recovered, *outcomes), receipt)
-    if any(outcome.outcome == "left" for outcome in (*session.recovered, *outcomes)):
+        raise _interrupted() from None
+    _report(call, plan.digest, (*session.recovered, *outcomes), receipt)
+
+
+def _finish(call: Call) -> None:
+    from agent_workflow.cli._prune_plan import recover_trace
+    from agent_workflow.index_store.retention import finish_interrupted, unfinished_receipts
+
+    try:
+        outcomes = finish_interrupted(call.state_root, recover_trace=recover_trace)
+    except KeyboardInterrupt:
+        raise _interrupted() from None
+    _report(call, None, outcomes, None)
+    if waiting := unfinished_receipts(call.state_root):
+        tell(f"{counted(len(waiting), 'interrupted prune')} cannot be finished yet; the receipts say why")
         raise typer.Exit(EXIT_NOT_GOOD)
 
 
-def _report(call: Call, plan: "PrunePlan", outcomes: tuple["PruneOutcome", ...], receipt: str | None) -> None:
+def _interrupted() -> CommandFailed:
+    message = "interrupted; what was announced is in the receipt"
+    return CommandFailed(
+        Failure("interrupted", message, hint="agent-workflow prune --finish", exit_code=EXIT_INTERRUPTED)
+    )
+
+
+def _report(call: Call, digest: str | None, outcomes: tuple["PruneOutcome", ...], receipt: str | None) -> None:
     if call.as_json:
         show_document(
             {
                 "schema": "agent-workflow/prune-report/v1",
-                "state_root": plan.runs.state_root,
-                "plan_sha256": plan.digest,
+                "state_root": str(call.state_root),
+                "plan_sha256": digest,
                 "receipt": receipt,
                 "outcomes": [outcome.to_record() for outcome in outcomes],
             }
         )
-        return
-    from agent_workflow.cli._retention_words import outcome_lines
+    else:
+        from agent_workflow.cli._retention_words import outcome_lines
 
-    say(*outcome_lines(outcomes, receipt))
+        say(*outcome_lines(outcomes, receipt, call.named_root))
+    if any(outcome.outcome == "left" for outcome in outcomes):
+        raise typer.Exit(EXIT_NOT_GOOD)

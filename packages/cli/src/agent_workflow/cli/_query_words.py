@@ -1,6 +1,7 @@
 """The answer to a question for a person: one line on how fresh it is, then the table."""
 
 from agent_workflow import index_store
+from agent_workflow.cli._cells import counted
 from agent_workflow.cli._failure import with_state_root
 from agent_workflow.cli._output import Palette, terminal_width
 from agent_workflow.cli._query_columns import COLUMNS
@@ -61,7 +62,7 @@ def freshness_line(
     if freshness.stale_runs:
         line = _joined(line, f"; {with_state_root('agent-workflow index sync', named_root)}", width)
     if first is not None:
-        line = _joined(line, f"; first {first} rows", width)
+        line = _joined(line, f"; first {counted(first, 'row')}", width)
     short = shorten(line, width, ellipsis())
     word, rest = short[: len(freshness.word)], short[len(freshness.word) :]
     return palette.paint(word, state_colour(word)) + rest

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call
-from agent_workflow.cli._failure import CommandFailed, Failure, usage_error
+from agent_workflow.cli._cells import counted
+from agent_workflow.cli._failure import CommandFailed, Failure, wrong_call
 from agent_workflow.cli._output import say, show_trace_document, tell
 from agent_workflow.cli._terminal_text import printable
 
@@ -42,15 +43,15 @@ def import_command(
 
     call = Call.of(ctx, as_json, None)
     if no_publish and publish_now:
-        raise usage_error("--no-publish and --publish-now exclude each other", "leave one of them out")
+        raise wrong_call("--no-publish and --publish-now exclude each other", "leave one of them out")
     places = [*(paths or []), *(agents_folders() if discover else [])]
     if not places and discover:
         raise CommandFailed(Failure("no_sessions", "none of the agents has kept sessions here"))
     if not places:
-        raise usage_error("nothing to import was named", "name files or folders, or --discover them")
+        raise wrong_call("nothing to import was named", "name files or folders, or --discover them")
     missing = [path for path in places if not path.exists()]
     if missing:
-        raise usage_error(f"{missing[0]}: no such file or folder")
+        raise wrong_call(f"{missing[0]}: no such file or folder")
     path = locate_database(db)
     with RunProgress("imported") as line:
         report = import_sessions(
@@ -82,14 +83,14 @@ def _report(call: Call, database: Path, report: "ImportReport") -> None:
         return
     agents = ", ".join(f"{count:,} of {agent}" for agent, count in sorted(report.agents.items()))
     say(
-        f"{database}: {len(report.written):,} sessions written; {report.files:,} files looked at,"
+        f"{database}: {counted(len(report.written), 'session')} written; {counted(report.files, 'file')} looked at,"
         f" {report.unchanged:,} unchanged, {report.bytes_read / _MEGABYTE:.1f} MB read"
         + (f" ({agents})" if agents else "")
     )
     if report.published:
-        say(f"evidence: {len(report.published):,} runs published")
+        say(f"evidence: {counted(len(report.published), 'run')} published")
     if report.fresh:
-        tell(f"{len(report.fresh):,} sessions may be at work yet: a later import publishes them, or --publish-now")
+        tell(f"{counted(len(report.fresh), 'session')} may be at work yet: a later import publishes, or --publish-now")
     if not report.catalogue:
         tell("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
     for title, items in (

@@ -10,6 +10,7 @@ import typer
 
 from agent_workflow import index_store
 from agent_workflow.cli._call import Call, StateRoot
+from agent_workflow.cli._extras import needs_extra
 
 
 def ui_command(
@@ -27,10 +28,8 @@ def ui_command(
     state_root: StateRoot = None,
 ) -> None:
     """Serve the web page on this machine until interrupted; it reads, and writes nothing but the archive flag."""
-    try:
+    with needs_extra("ui", "the page"):
         from agent_workflow.visualizer import CannotServe, ServeOptions, serve
-    except ModuleNotFoundError as error:
-        _fail(f"the page is not installed ({error.name} is missing); pip install 'agent-workflow-cli[ui]'")
     call = Call.of(context, False, state_root)
     databases = tuple(db) if db else _found(call.state_root)
     options = ServeOptions(databases, port, host, token, call.state_root, open_browser)

@@ -293,10 +293,10 @@ def parse_moment(text: str, name: str, now: datetime | None = None) -> float:
             back = timedelta(seconds=int(age.group(1)) * _SECONDS[age.group(2)])
             return ((now or datetime.now(UTC)) - back).timestamp()
         moment = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):  # no notation of a time, or before the year 1
+        if name == "until" and len(text) == len("2026-07-01"):
+            moment += timedelta(days=1, microseconds=-1000)  # a date means the whole day
+        return (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):  # no notation of a time, or in UTC before the year 1 or behind 9999
         raise InvalidQuestion(
             f"--{name} {text!r} is no time", hint="an ISO 8601 time such as 2026-07-01T12:00:00Z, or an age such as 24h"
         ) from None
-    if name == "until" and len(text) == len("2026-07-01"):
-        moment += timedelta(days=1, microseconds=-1000)  # a date means the whole day
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

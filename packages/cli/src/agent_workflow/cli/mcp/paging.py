@@ -100,22 +100,34 @@ def take_page(select: Callable[[int], Sequence[Row]], place: Place, size: int) -
     page = tuple(rows[start : start + size])
     end = start + len(page)
     if end < len(rows):
-        copy = sum(row == page[-1] for row in rows[:end])
+        copy = sum(_is_same(row, page[-1]) for row in rows[:end])
         following = Place(place.question, place.bounds, end, row_digest(page[-1]), copy)
         return Page(page, encode_cursor(following), complete=False)
     return Page(page, None, complete=end < most)
 
 
 def row_digest(row: Row) -> str:
-    """Name a row by all that is in it."""
-    return hashlib.sha256(json.dumps(list(row.items())).encode()).hexdigest()[:16]
+    """Name a row by all that it says of the evidence: a sync or a rebuild in between changes no row."""
+    return hashlib.sha256(json.dumps(_evidence(row)).encode()).hexdigest()[:16]
+
+
+_OF_THE_INDEX: Final = frozenset({"indexed_at", "detected_at"})
+"""Columns that say when the index was written."""
+
+
+def _evidence(row: Row) -> list[tuple[str, Cell]]:
+    return [(name, value) for name, value in row.items() if name not in _OF_THE_INDEX]
+
+
+def _is_same(row: Row, other: Row) -> bool:
+    return all(value == other[name] for name, value in row.items() if name not in _OF_THE_INDEX)
 
 
 def _ends_with(rows: Sequence[Row], place: Place) -> bool:
     """Tell whether nothing has shifted; of equal rows, the number of the copy tells them apart."""
     if len(rows) < place.offset or row_digest(rows[-1]) != place.row:
         return False
-    return sum(row == rows[-1] for row in rows) == place.copy
+    return sum(_is_same(row, rows[-1]) for row in rows) == place.copy
 
 
 def _behind(rows: Sequence[Row], place: Place) -> int:

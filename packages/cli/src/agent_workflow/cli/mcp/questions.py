@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_workflow import index_store
 from agent_workflow.cli._failure import CommandFailed, Failure
@@ -12,23 +12,11 @@ from agent_workflow.cli.mcp.paging import Place, Row, decode_cursor, question_di
 
 Document = dict[str, Any]
 
-Kind = Literal[
-    "runs",
-    "incidents",
-    "permissions",
-    "performance",
-    "workflows",
-    "workflow-nodes",
-    "errors",
-    "repairs",
-    "events",
-    "health",
-    "remediations",
-    "attempts",
-    "metrics",
-    "processes",
-    "notices",
-]
+if TYPE_CHECKING:
+    Kind = str
+else:
+    Kind = Literal[tuple(index_store.KINDS)]  # the clients' schema lists what the store has
+
 Summary = Literal["open-incidents", "pending-permissions", "spend", "outcomes-by-day", "outcomes-by-agent"]
 
 _OF_A_RUN = ("incidents", "permissions", "metrics", "errors", "notices")
@@ -127,7 +115,9 @@ def run_details(state_root: Path, session_id: str) -> Document:
         freshness = index.freshness()
         if not runs:
             raise CommandFailed(
-                Failure("unknown_run", f"the index does not know the run {session_id!r}", hint=_unknown_run(freshness))
+                Failure(
+                    "unknown_run", f"the index does not know the run {session_id[:200]!r}", hint=_unknown_run(freshness)
+                )
             )
         parts = {kind: index.select(kind, chosen, _MOST_OF_A_RUN + 1).rows for kind in _OF_A_RUN}
         parts["sources"] = index.sources(session_id).rows
@@ -152,7 +142,7 @@ def workflow_edges(state_root: Path, workflow_id: str, size: int, cursor: str | 
         CommandFailed: the cursor is wrong.
         IndexStoreError: the question, the database or the state root is at fault.
     """
-    if any("\ud800" <= letter <= "\udfff" for letter in workflow_id):
+    if any("\ud800" <= letter <= "\udfff" for letter in workflow_id):  # in memory; no JSON brings one here
         raise CommandFailed(Failure("invalid_question", "the workflow's id is not UTF-8", hint="no row has such an id"))
     place = _place(cursor, question_digest("workflow-edges", workflow_id), None, None)
     with index_store.open_index(state_root) as index:

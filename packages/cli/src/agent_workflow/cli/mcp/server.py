@@ -1,12 +1,14 @@
 """The server: which tools and resources there are. All of them read; there is none that writes."""
 
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.tools.base import Tool
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agent_workflow import index_store
 from agent_workflow.cli.mcp import questions
@@ -37,24 +39,22 @@ def build_server(state_root: Path) -> MCPServer:
     """Return the server over the index of a state root; nothing is opened before it is asked."""
     server: MCPServer = MCPServer(
         "agent-workflow",
+        tools=_tools(state_root),
         title="agent-workflow evidence index",
         instructions=INSTRUCTIONS,
         version=version("agent-workflow-cli"),
         log_level="WARNING",
         subscriptions=False,
     )
-    _add_tools(server, state_root)
     _add_resources(server, state_root)
     return server
 
 
-def _add_tools(server: MCPServer, state_root: Path) -> None:
-    @server.tool(title="State of the index", annotations=_READS)
+def _tools(state_root: Path) -> list[Tool]:
     def index_status() -> AnswerResult:
         """Say how fresh the index is, what it holds and what to do next."""
         return tool_answer(lambda: questions.status(state_root))
 
-    @server.tool(title="Curated question", annotations=_READS)
     def query_index(
         kind: Annotated[Kind, Field(description="What to list; index://kinds names the filters of each.")],
         session: Text = None,
@@ -75,7 +75,6 @@ def _add_tools(server: MCPServer, state_root: Path) -> None:
         filters = index_store.Filters(session, state, category, executor, model, pack, since, until)
         return tool_answer(lambda: questions.query(state_root, kind, filters, columns, page_size, cursor))
 
-    @server.tool(title="Sums over all runs", annotations=_READS)
     def summarize_runs(
         what: Annotated[Summary, Field(description="What is open or waits, or what all runs cost and came to.")],
         since: Since = None,
@@ -85,12 +84,10 @@ def _add_tools(server: MCPServer, state_root: Path) -> None:
         """List open incidents or pending permissions, or sum up spend and outcomes of all runs."""
         return tool_answer(lambda: questions.summary(state_root, what, since, page_size, cursor))
 
-    @server.tool(title="One run", annotations=_READS)
     def run_details(session_id: Annotated[str, Field(min_length=1, max_length=128)]) -> AnswerResult:
         """Tell what is known of one run: its row, incidents, permissions, metrics, errors, sources, retries."""
         return tool_answer(lambda: questions.run_details(state_root, session_id))
 
-    @server.tool(title="Edges of a workflow", annotations=_READS)
     def workflow_edges(
         workflow_id: Annotated[str, Field(min_length=1, max_length=1_000)],
         page_size: Size = DEFAULT_PAGE,
@@ -98,6 +95,23 @@ def _add_tools(server: MCPServer, state_root: Path) -> None:
     ) -> RowsResult:
         """List which node of a workflow waits for which."""
         return tool_answer(lambda: questions.workflow_edges(state_root, workflow_id, page_size, cursor))
+
+    return [
+        _tool(index_status, "State of the index"),
+        _tool(query_index, "Curated question"),
+        _tool(summarize_runs, "Sums over all runs"),
+        _tool(run_details, "One run"),
+        _tool(workflow_edges, "Edges of a workflow"),
+    ]
+
+
+def _tool(ask: Callable[..., object], title: str) -> Tool:
+    """Make a tool that refuses arguments it does not have: a filter with a typing error must not list everything."""
+    tool = Tool.from_function(ask, title=title, annotations=_READS)
+    known = tool.fn_metadata.arg_model
+    tool.fn_metadata.arg_model = type(known.__name__, (known,), {"model_config": ConfigDict(extra="forbid")})
+    tool.parameters = tool.fn_metadata.arg_model.model_json_schema(by_alias=True)
+    return tool
 
 
 def _add_resources(server: MCPServer, state_root: Path) -> None:

@@ -1,6 +1,6 @@
 """From a trace database to a receiver or a folder, one session after the other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -36,7 +36,13 @@ class ExportedSession(NamedTuple):
 
 
 class Destination(Protocol):
-    """Takes the requests of one trace."""
+    """Takes the requests of one trace.
+
+    Attributes:
+        messages: what a receiver said about what it refused, or warned of.
+    """
+
+    messages: list[str]
 
     def take(self, trace: bytes, batches: Iterator[Any]) -> int:
         """Hand them over and return how many spans were refused."""
@@ -48,6 +54,7 @@ class ToFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.messages: list[str] = []
 
     def take(self, trace: bytes, batches: Iterator[Any]) -> int:
         """Write them."""
@@ -61,7 +68,6 @@ class ToEndpoint:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self.messages: list[str] = []
-        """What the receiver said about what it refused, or warned of."""
 
     def take(self, trace: bytes, batches: Iterator[Any]) -> int:  # noqa: ARG002 - a folder needs its name
         """Send them one after the other."""
@@ -88,8 +94,14 @@ class Exporter:
     seals: Mapping[str, Attributes]
     content: bool = False
 
-    def export(self, adw_ids: list[str]) -> Iterator[ExportedSession]:
+    def export(
+        self, adw_ids: list[str], progress: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> Iterator[ExportedSession]:
         """Export one session after the other.
+
+        Args:
+            adw_ids: which.
+            progress: called after every session.
 
         Raises:
             TracerError: the database cannot be read.
@@ -103,6 +115,7 @@ class Exporter:
             except CommandFailed as error:
                 raise _with_progress(error.failure, done, len(adw_ids)) from error
             done.append(exported)
+            progress(len(done), len(adw_ids))
             yield exported
 
     def _one(self, adw_id: str) -> ExportedSession:

@@ -6,7 +6,7 @@ from agent_workflow.cli.otlp.moments import moment_of
 from agent_workflow.cli.otlp.nesting import SESSION, Nesting, event_key, phase_key
 from agent_workflow.cli.otlp.recorded import Event, RecordedSession, nanoseconds
 from agent_workflow.cli.otlp.span import Attributes, Span
-from agent_workflow.cli.otlp.spending import cost_attributes
+from agent_workflow.cli.otlp.spending import session_cost_attributes
 
 _RAW_START = "agent_workflow.time.recorded_start"
 _RAW_END = "agent_workflow.time.recorded_end"
@@ -51,7 +51,7 @@ class _Layout:
         }
         if isinstance(row["total_tokens"], int):
             attributes["agent_workflow.usage.total_tokens"] = row["total_tokens"]
-        attributes |= cost_attributes(row["total_cost"])
+        attributes |= session_cost_attributes(row)
         if self.content:
             attributes |= _texts(("agent_workflow.session.request", row["request"]))
             attributes |= _texts(("agent_workflow.session.engineer", row["engineer"]))

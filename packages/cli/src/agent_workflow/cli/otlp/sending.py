@@ -1,15 +1,15 @@
 """OTLP over HTTP: one request after the other, tried again where the receiver asks for it."""
 
 import email.utils
+import gzip
 import http.client
-import re
+import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
@@ -17,6 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from agent_workflow.cli._failure import CommandFailed, Failure
 from agent_workflow.cli.otlp.encoding import as_json
+from agent_workflow.cli.otlp.receiver import Receiver
 
 Protocol = Literal["protobuf", "json"]
 
@@ -25,9 +26,11 @@ _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _TIMEOUT: Final = 30.0
 _MOST_ANSWER: Final = 64 * 1024
+_MOST_WORDS: Final = 300
 _TRY_AGAIN: Final = frozenset({429, 502, 503, 504})
+_BAD_REQUEST: Final = frozenset({400, 413})
+"""This request is at fault, and the next one need not be: such spans count as refused."""
 _CONTENT_TYPES: Final = {"protobuf": "application/x-protobuf", "json": "application/json"}
-_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _ODD: Final = "(an answer that is none of OTLP; see that the address is a receiver's)"
 
 
@@ -40,39 +43,43 @@ class Accepted:
 
 
 class Endpoint:
-    """A receiver of OTLP over HTTP."""
+    """Sends to a receiver of OTLP over HTTP."""
 
     def __init__(
         self,
-        url: str,
+        receiver: Receiver,
         protocol: Protocol = "protobuf",
-        headers: Mapping[str, str] | None = None,
         pause: Callable[[float], None] = time.sleep,
+        note: Callable[[str], None] = lambda _text: None,
     ) -> None:
         """Prepare to send; nothing is sent yet.
 
         Args:
-            url: ``http`` or ``https``; the usual path is added to one that has none.
+            receiver: where to.
             protocol: how requests are encoded.
-            headers: sent with each request, for example an authorization.
             pause: waits so many seconds before a request is tried again.
-
-        Raises:
-            CommandFailed: the address is none.
+            note: told why, and how long.
         """
-        self.url = _with_path(url)
+        self.receiver = receiver
         self._protocol = protocol
-        self._headers = {**(headers or {}), "Content-Type": _CONTENT_TYPES[protocol]}
+        self._headers = {**receiver.headers, "Content-Type": _CONTENT_TYPES[protocol]}
+        if receiver.gzip:
+            self._headers["Content-Encoding"] = "gzip"
         self._pause = pause
-        self._opener = urllib.request.build_opener(_NoRedirects())
+        self._note = note
+        # What is on this machine is never behind a proxy, whatever the environment says for the rest of the world.
+        proxies = (urllib.request.ProxyHandler({}),) if receiver.is_loopback else ()
+        self._opener = urllib.request.build_opener(_NoRedirects(), *proxies)
 
     def send(self, request: Any) -> Accepted:  # noqa: ANN401 - a generated message
         """Send one ``ExportTraceServiceRequest``.
 
         Raises:
-            CommandFailed: the receiver refuses it, or cannot be reached after several tries.
+            CommandFailed: the receiver takes none at all, or cannot be reached after several tries.
         """
         body = request.SerializeToString() if self._protocol == "protobuf" else as_json(request).encode()
+        if self.receiver.gzip:
+            body = gzip.compress(body, mtime=0)
         for attempt in range(1, _ATTEMPTS + 1):
             wait = min(_FIRST_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)
             try:
@@ -81,24 +88,33 @@ class Endpoint:
                 with error:
                     reason = f"HTTP {error.code} {error.reason}"
                     asked = _retry_after(error.headers.get("Retry-After"))
+                    if error.code in _BAD_REQUEST:
+                        return Accepted(_span_count(request), f"{reason}{_words_of(error)}")
                     if error.code not in _TRY_AGAIN:
-                        raise self._failed(reason) from error
+                        raise self._failed(f"{reason}{_words_of(error)}") from error
                 wait = wait if asked is None else min(asked, _LONGEST_PAUSE)
             except (OSError, http.client.HTTPException) as error:
-                reason = str(getattr(error, "reason", None) or error) or type(error).__name__
+                cause = getattr(error, "reason", None) or error
+                reason = str(cause) or type(error).__name__
+                if isinstance(cause, ssl.SSLError):
+                    raise self._failed(reason) from error
             if attempt < _ATTEMPTS:
+                self._note(f"{self.receiver.url}: {reason}; again in {wait:.0f} s")
                 self._pause(wait)
         raise self._failed(f"{reason}, after {_ATTEMPTS} tries")
 
     def _post(self, body: bytes) -> Accepted:
-        post = urllib.request.Request(self.url, body, self._headers, method="POST")  # noqa: S310 - checked in _with_path
+        post = urllib.request.Request(self.receiver.url, body, self._headers, method="POST")  # noqa: S310 - http(s) only
         with self._opener.open(post, timeout=_TIMEOUT) as answer:
             content: bytes = answer.read(_MOST_ANSWER)
             return _accepted(content, answer.headers.get("Content-Type", ""))
 
     def _failed(self, reason: str) -> CommandFailed:
-        hint = "see that a receiver of OTLP over HTTP listens there; what has arrived is not doubled by another export"
-        return CommandFailed(Failure("endpoint_failed", f"{self.url}: {reason}", hint=hint))
+        hint = (
+            "see that a receiver of OTLP over HTTP listens there (usually at port 4318; 4317 is for gRPC); "
+            "what has arrived is not doubled by another export"
+        )
+        return CommandFailed(Failure("endpoint_failed", f"{self.receiver.url}: {reason}", hint=hint))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -108,38 +124,20 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def headers_from(text: str) -> dict[str, str]:
-    """Read ``OTEL_EXPORTER_OTLP_HEADERS``: ``name=value`` pairs with commas between, values percent-encoded.
-
-    Raises:
-        CommandFailed: it is not of that form; its values are not told.
-    """
-    headers = {}
-    for pair in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = pair.partition("=")
-        value = unquote(value.strip())
-        if not equals or not _TOKEN.fullmatch(name.strip()) or not (value.isascii() and value.isprintable()):
-            hint = "write name=value,name=value with the values percent-encoded"
-            raise CommandFailed(
-                Failure("usage_error", "OTEL_EXPORTER_OTLP_HEADERS cannot be read", hint=hint, exit_code=2)
-            )
-        headers[name.strip()] = value
-    return headers
+def _span_count(request: Any) -> int:  # noqa: ANN401 - a generated message
+    return sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
 
 
-def _with_path(url: str) -> str:
+def _words_of(error: urllib.error.HTTPError) -> str:
+    """Return what a refusal says, where it is meant for people."""
+    kind = error.headers.get("Content-Type", "")
+    if not kind.startswith(("text/plain", "application/json")):
+        return ""
     try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if not is_address:
-        hint = "an address such as http://127.0.0.1:4318"
-        raise CommandFailed(Failure("usage_error", f"{url!r} is no address of a receiver", hint=hint, exit_code=2))
-    if "@" in parts.netloc:
-        hint = "put an authorization header into OTEL_EXPORTER_OTLP_HEADERS"
-        raise CommandFailed(Failure("usage_error", "the address holds a password", hint=hint, exit_code=2))
-    return urlunsplit(parts) if parts.path.strip("/") else urlunsplit(parts._replace(path="/v1/traces"))
+        words = " ".join(error.read(_MOST_ANSWER).decode("utf-8", "replace").split())
+    except (OSError, http.client.HTTPException):
+        return ""
+    return f": {words[:_MOST_WORDS]}" if words else ""
 
 
 def _retry_after(text: str | None) -> float | None:

@@ -1,7 +1,7 @@
 """Tokens and money as attributes. The trace counts input apart from the cache; the conventions include it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from agent_workflow.cli.otlp.span import Attributes
 
@@ -41,9 +41,29 @@ def cost_attributes(amount: object) -> Attributes:
     Agents report what their provider charges for the tokens, which the evidence records as provider-billed. An unknown
     cost has a basis that says so and no amount.
     """
-    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < 1e12:
+    if not _is_amount(amount):
         return {"agent_workflow.cost.basis": "unknown"}
     return {"agent_workflow.cost.usd": float(amount), "agent_workflow.cost.basis": "provider_billed"}
+
+
+def session_cost_attributes(row: Mapping[str, Any]) -> Attributes:
+    """Return the cost of a whole session: what was billed, and apart from it what was estimated on this host.
+
+    Args:
+        row: of ``sessions``; older databases and those of other writers have no estimate.
+    """
+    attributes, estimated = cost_attributes(row["total_cost"]), row.get("estimated_cost")
+    if _is_amount(estimated):
+        attributes["agent_workflow.cost.estimated_usd"] = float(estimated)
+        if isinstance(catalogue := row.get("price_catalogue"), str) and catalogue:
+            attributes["agent_workflow.cost.catalogue"] = catalogue
+        if attributes["agent_workflow.cost.basis"] == "unknown":
+            attributes["agent_workflow.cost.basis"] = "local_estimated"
+    return attributes
+
+
+def _is_amount(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
 def _count(value: object) -> int | None:

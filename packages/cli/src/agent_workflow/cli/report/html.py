@@ -29,6 +29,12 @@ def _body(facts: ReportFacts, title: str) -> Iterable[str]:
     yield f"<header><h1>{title}</h1>"
     yield f'<p class="dim">{text(facts.since)}, up to {text(minute(facts.made_at))}</p></header>'
     yield f'<p class="freshness {text(facts.freshness)}">{text(words.freshness_words(facts))}</p>'
+    if facts.freshness != "missing":  # without an index nothing is known, which is not nothing
+        yield from _answers(facts)
+    yield f"<footer>Made {text(facts.made_at)} from {text(facts.state_root)} by agent-workflow report.</footer>"
+
+
+def _answers(facts: ReportFacts) -> Iterable[str]:
     figures = "".join(
         f"<li><b>{text(figure)}</b><span>{text(label)}</span></li>" for figure, label in words.tiles(facts)
     )
@@ -41,7 +47,6 @@ def _body(facts: ReportFacts, title: str) -> Iterable[str]:
     yield from _section("Agents", words.agents_table(facts.agents), "No run of this period is known.")
     yield from _incident_counts(facts)
     yield from _section("Evidence in error", words.errors_table(facts.errors), "No run is in error.")
-    yield f"<footer>Made {text(facts.made_at)} from {text(facts.state_root)} by agent-workflow report.</footer>"
 
 
 def _runs(facts: ReportFacts) -> Iterable[str]:
@@ -105,6 +110,8 @@ def _table(table: words.Table) -> str:
 def _cell(cell: words.Cell) -> str:
     if cell.kind == "code":
         return f'<td class="code"><code>{text(cell.text)}</code></td>'
+    if cell.kind == "free":  # of any length: it scrolls in a box of its own
+        return f'<td class="free"><div>{text(cell.text)}</div></td>'
     return f"<td{_class(cell)}>{text(cell.text)}</td>"
 
 

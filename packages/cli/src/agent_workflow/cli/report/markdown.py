@@ -1,6 +1,5 @@
 """The report as Markdown, for a ticket or a wiki; everything of evidence is escaped, so that it stays text."""
 
-import re
 from collections.abc import Iterable
 
 from agent_workflow.cli._cells import minute
@@ -8,8 +7,8 @@ from agent_workflow.cli._terminal_text import printable
 from agent_workflow.cli.report import words
 from agent_workflow.cli.report.facts import STATUSES, ReportFacts
 
-_MEANS_SOMETHING = re.compile(r"([\\`*_\[\]|~#!])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+_ESCAPED = _ENTITIES | {character: f"\\{character}" for character in "\\`*_[]|~#!"}
 
 
 def markdown_report(facts: ReportFacts) -> str:
@@ -19,9 +18,9 @@ def markdown_report(facts: ReportFacts) -> str:
 
 def text(value: object) -> str:
     """Return any text of evidence so that Markdown shows it as it is: no markup, no HTML, no mention."""
-    escaped = "".join(_ENTITIES.get(character, character) for character in printable(str(value)))
+    escaped = "".join(_ESCAPED.get(character, character) for character in printable(str(value)))
     # A scheme would become a link of its own accord.
-    return _MEANS_SOMETHING.sub(r"\\\1", escaped).replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+    return escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 
 
 def _lines(facts: ReportFacts) -> Iterable[str]:
@@ -29,6 +28,13 @@ def _lines(facts: ReportFacts) -> Iterable[str]:
     yield ""
     yield f"> {text(words.freshness_words(facts))}"
     yield ""
+    if facts.freshness != "missing":  # without an index nothing is known, which is not nothing
+        yield from _answers(facts)
+        yield ""
+    yield f"Made {text(facts.made_at)} from {text(facts.state_root)} by agent-workflow report."
+
+
+def _answers(facts: ReportFacts) -> Iterable[str]:
     yield from (f"- **{text(figure)}** {text(label)}" for figure, label in words.tiles(facts))
     yield from _section("Waiting for permission", words.permissions_table(facts.permissions), "Nothing waits.")
     yield from _section("Open incidents", words.incidents_table(facts.incidents), "No incident is open.")
@@ -45,8 +51,6 @@ def _lines(facts: ReportFacts) -> Iterable[str]:
     counts = [(f"{category}, {severity}", count) for category, severity, count in facts.incident_counts]
     yield from _section("Incidents of the period", _counts("incident", counts), "None was recorded.")
     yield from _section("Evidence in error", words.errors_table(facts.errors), "No run is in error.")
-    yield ""
-    yield f"Made {text(facts.made_at)} from {text(facts.state_root)} by agent-workflow report."
 
 
 def _runs(facts: ReportFacts) -> words.Table:

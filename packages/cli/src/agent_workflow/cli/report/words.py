@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from agent_workflow.cli._cells import minute, number
+from agent_workflow.cli._cells import counted, minute, number, plural
 from agent_workflow.cli.report.facts import Failure, Money, ReportFacts, Row, Value
 
 UNKNOWN = "unknown"
@@ -26,9 +26,11 @@ class Table(NamedTuple):
 def freshness_words(facts: ReportFacts) -> str:
     """Say how far the report can be trusted to be complete, and what to do about it."""
     if facts.freshness == "missing":
-        return f"There is no index yet; {facts.source_runs} runs are on disk. Make it with: agent-workflow index sync"
+        runs = f"{counted(facts.source_runs, 'run')} on disk"
+        return f"There is no index yet, so nothing is known of {runs}. Make it with: agent-workflow index sync"
     synced = f"last synced {minute(facts.last_sync_at)}" if facts.last_sync_at else "never synced"
-    counts = f"{facts.current_runs} of {facts.source_runs} runs on disk are current"
+    are = "is" if facts.source_runs == 1 else "are"
+    counts = f"{facts.current_runs:,} of {counted(facts.source_runs, 'run')} on disk {are} current"
     more = [f"{facts.stale_runs} stale"] if facts.stale_runs else []
     more += [f"{facts.error_runs} in error"] if facts.error_runs else []
     step = "; what changed since is missing here, until: agent-workflow index sync" if facts.stale_runs else ""
@@ -40,21 +42,21 @@ def tiles(facts: ReportFacts) -> list[tuple[str, str]]:
     statuses = facts.statuses or {}
     at_least = "≥ " if facts.truncated else ""
     found = [
-        (str(facts.run_count), "runs"),
-        (str(statuses.get("completed", 0)), "completed"),
-        (f"{at_least}{facts.failure_count}", "with a failure"),
-        (str(statuses.get("running", 0)), "not ended"),
+        (f"{facts.run_count:,}", plural(facts.run_count, "run")),
+        (f"{statuses.get('completed', 0):,}", "completed"),
+        (f"{at_least}{facts.failure_count:,}", "with a failure"),
+        (f"{statuses.get('running', 0):,}", "not ended"),
     ]
     for money in facts.money:
         found.append((amount(money.billed, money.currency), "billed"))
         found.append((amount(money.estimated, money.currency), "estimated, apart from billed"))
     if not facts.money:
         found.append((UNKNOWN, "spend"))
-    unpriced = UNKNOWN if facts.unpriced_runs is None else str(facts.unpriced_runs)
+    unpriced = UNKNOWN if facts.unpriced_runs is None else f"{facts.unpriced_runs:,}"
     found += [
-        (unpriced, "runs without a known price"),
-        (str(len(facts.incidents)), "incidents open now"),
-        (str(len(facts.permissions)), "permissions pending now"),
+        (unpriced, f"{plural(facts.unpriced_runs or 0, 'run')} without a known price"),
+        (str(len(facts.incidents)), f"{plural(len(facts.incidents), 'incident')} open now"),
+        (str(len(facts.permissions)), f"{plural(len(facts.permissions), 'permission')} pending now"),
     ]
     return found
 
@@ -63,7 +65,7 @@ def amount(value: float | None, currency: str | None) -> str:
     """Write money; unknown is said."""
     if value is None:
         return UNKNOWN
-    return f"{number(value)} {currency or '(no currency)'}"
+    return f"{_money(value)} {currency or '(no currency)'}"
 
 
 def failures_table(failures: Sequence[Failure]) -> Table:
@@ -76,7 +78,7 @@ def failures_table(failures: Sequence[Failure]) -> Table:
             Cell(failure.status),
             Cell(failure.cause, "free"),
             Cell(failure.details, "free"),
-            Cell(_agent(failure.executor, failure.model)),
+            Cell(_agent(failure.executor, failure.model), "free"),
         )
         for failure in failures
     )
@@ -105,7 +107,7 @@ def agents_table(rows: Sequence[Row]) -> Table:
     """List how the runs of each executor and model ended."""
     columns: tuple[tuple[Cell, Callable[[Row], Cell]], ...] = (
         (Cell("executor"), lambda row: Cell(_known(row["executor"]))),
-        (Cell("model"), lambda row: Cell(_known(row["model"]))),
+        (Cell("model"), lambda row: Cell(_known(row["model"]), "free")),
         (Cell("runs", "n"), lambda row: Cell(_known(row["run_count"]), "n")),
         (Cell("ended", "n"), lambda row: Cell(_known(row["ended_count"]), "n")),
         (Cell("completed", "n"), lambda row: Cell(_known(row["completed_count"]), "n")),
@@ -144,7 +146,7 @@ def permissions_table(rows: Sequence[Row]) -> Table:
             (
                 Cell(minute(row["recorded_at"]), "time"),
                 Cell(_known(row["session_id"]), "code"),
-                Cell(_known(row["operation"])),
+                Cell(_known(row["operation"]), "free"),
                 Cell(_known(row["resource_class"])),
                 Cell(_known(row["target"]), "code"),
             )
@@ -174,7 +176,7 @@ def _known(value: Value) -> str:
 
 
 def _money(value: float | None) -> str:
-    return UNKNOWN if value is None else number(value)
+    return UNKNOWN if value is None else number(value) if value < 1000 else f"{value:,.0f}"
 
 
 def _percent(value: Value) -> str:

@@ -160,6 +160,8 @@ class _Archiving:
         runs, archive = self._judge.storage["active"], self._judge.storage["archive"]
         if runs is None or archive is None:
             raise Keep("failed", "runs/ or archive/ is gone")
+        if os.fstat(runs).st_dev != os.fstat(archive).st_dev:
+            raise Keep("failed", _ELSEWHERE)  # before a manifest tells of a move that cannot be
         self._write_manifest(run, facts, directory)
         now = os.stat(run.session_id, dir_fd=runs, follow_symlinks=False)
         if (now.st_dev, now.st_ino) != (facts.device, facts.inode):
@@ -196,6 +198,7 @@ class _Archiving:
 
 
 _UNKNOWN = ("unknown", "there is no such run")
+_ELSEWHERE = "archive/ is on another file system than runs/; a run is moved by one rename only"
 
 
 def _same_move(found: RunArchive, wanted: dict[str, str | None]) -> bool:
@@ -206,7 +209,7 @@ def _same_move(found: RunArchive, wanted: dict[str, str | None]) -> bool:
 
 def _in_words(error: OSError) -> str:
     if error.errno == errno.EXDEV:
-        return "archive/ is on another file system than runs/; a run is moved by one rename only"
+        return _ELSEWHERE
     if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
         return "something stands in its place in archive/, and is not overwritten"
     return f"it cannot be moved: {error.strerror or error}"

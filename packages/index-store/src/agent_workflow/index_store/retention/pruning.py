@@ -23,7 +23,7 @@ from agent_workflow.index_store.retention.receipts import (
     unfinished,
 )
 from agent_workflow.index_store.retention.recovery import PruneOutcome, TraceRecovery, finish_receipt
-from agent_workflow.index_store.retention.removal import listing, remove_staged
+from agent_workflow.index_store.retention.removal import listing, refuse_read_only, remove_staged
 from agent_workflow.index_store.state_root import STORAGE_DIRECTORIES, StateRoot, open_state_root
 
 __all__ = ["PruneBusy", "PruneOutcome", "PruneSession", "prune_runs", "prune_session", "unfinished_receipts"]
@@ -228,6 +228,10 @@ class _Deletion:
         refuse(facts, self._criteria, now)
 
     def _list(self, directory: int, inventory: Inventory) -> list[dict[str, object]]:
+        try:
+            refuse_read_only(directory, inventory)
+        except EvidenceError as error:
+            raise Keep("failed", error.detail) from error
         try:
             return listing(directory, inventory)
         except EvidenceError as error:

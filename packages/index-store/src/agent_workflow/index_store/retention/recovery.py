@@ -8,7 +8,7 @@ from agent_workflow.evidence_schemas import PruneReceipt
 from agent_workflow.index_store.discovery import ID_PATTERN
 from agent_workflow.index_store.errors import DamagedReceipt, EvidenceError
 from agent_workflow.index_store.retention.receipts import RECEIPTS_DIRECTORY, OpenIntent, Receipt, Step, read_receipt
-from agent_workflow.index_store.retention.removal import remove_staged
+from agent_workflow.index_store.retention.removal import holds_listed, remove_staged
 from agent_workflow.index_store.state_root import STORAGE_DIRECTORIES, StateRoot
 
 
@@ -135,26 +135,36 @@ def _finish_run(root: StateRoot, path: str, intent: OpenIntent, step: Step) -> P
     is_ours = folder in STORAGE_DIRECTORIES.values() and ID_PATTERN.fullmatch(session_id) is not None
     if not is_ours or staged_folder != folder or not staged.startswith(".pruned-") or "/" in staged:
         return PruneOutcome("run", path, "left", "its receipt names no place of a run", resumed=True)
-    mark = (intent.record.device, intent.record.inode)
     with root.directory(folder) as storage:
-        if storage is not None and _mark(storage, staged) == mark:
-            try:
-                removal = remove_staged(storage, staged, intent.files, step)
-            except OSError as error:
-                reason = f"it cannot be deleted: {error.strerror}"
-                return PruneOutcome("run", path, "left", reason, resumed=True)
-            word, reason = ("left", "something in it is not deleted") if removal.left else ("deleted", "")
-            counts = (removal.deleted_files, removal.deleted_bytes, removal.left)
-            return PruneOutcome("run", path, word, reason, *counts, resumed=True)
-        if storage is not None and _mark(storage, session_id) == mark:
+        if storage is None:
+            return PruneOutcome("run", path, "left", f"{folder}/ is not there", resumed=True)
+        found = _inode(storage, staged)
+        if found is not None:
+            return _finish_staged(storage, path, staged, intent, step, is_announced=found == intent.record.inode)
+        if _inode(storage, session_id) == intent.record.inode and holds_listed(storage, session_id, intent.files):
             return PruneOutcome("run", path, "kept", "the prune was stopped before it was staged", resumed=True)
     size = sum(int(str(file["size"])) for file in intent.files)
     return PruneOutcome("run", path, "deleted", "", len(intent.files), size, resumed=True)
 
 
-def _mark(storage: int, name: str) -> tuple[int, int] | None:
+def _finish_staged(
+    storage: int, path: str, staged: str, intent: OpenIntent, step: Step, *, is_announced: bool
+) -> PruneOutcome:
+    if not is_announced:
+        reason = f"what stands at {staged} is not the directory that was announced"
+        return PruneOutcome("run", path, "left", reason, resumed=True)
     try:
-        status = os.stat(name, dir_fd=storage, follow_symlinks=False)
+        removal = remove_staged(storage, staged, intent.files, step)
+    except OSError as error:
+        return PruneOutcome("run", path, "left", f"it cannot be deleted: {error.strerror}", resumed=True)
+    word, reason = ("left", "something in it is not deleted") if removal.left else ("deleted", "")
+    counts = (removal.deleted_files, removal.deleted_bytes, removal.left)
+    return PruneOutcome("run", path, word, reason, *counts, resumed=True)
+
+
+def _inode(storage: int, name: str) -> int | None:
+    """Return what identifies a directory on its file system; a device has another number after a restart."""
+    try:
+        return os.stat(name, dir_fd=storage, follow_symlinks=False).st_ino
     except FileNotFoundError:
         return None
-    return status.st_dev, status.st_ino

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_workflow.index_store.errors import EvidenceError
 from agent_workflow.index_store.reading import digest_file
 from agent_workflow.index_store.retention.inventory import DIRECTORY_FLAGS, Entry, Inventory
 
@@ -83,6 +84,35 @@ def remove_staged(
         os.rmdir(name, dir_fd=parent)
         os.fsync(parent)
     return Removal(deleted, size, tuple(f"{path}: {fault}" for path, fault in sorted(left.items())))
+
+
+def holds_listed(parent: int, name: str, files: Sequence[Mapping[str, object]]) -> bool:
+    """Tell whether a directory holds any of the listed files as listed: one that was made anew holds none.
+
+    Args:
+        parent: descriptor of the directory that it lies in.
+        name: of the directory.
+        files: as :func:`listing` gave them; without any, every directory fits.
+    """
+    for file in files:
+        try:
+            status = os.stat(f"{name}/{file['path']}", dir_fd=parent, follow_symlinks=False)
+        except OSError:
+            continue
+        if _is_listed(status, file):
+            return True
+    return not files
+
+
+def refuse_read_only(directory: int, inventory: Inventory) -> None:
+    """Refuse a directory out of which nothing can be deleted: half of a run must never be left.
+
+    Raises:
+        EvidenceError: it, or one below it, takes no changes from this user.
+    """
+    for path in (".", *inventory.directories):
+        if not os.access(path, os.W_OK | os.X_OK, dir_fd=directory, effective_ids=True):
+            raise EvidenceError("is read-only, so that nothing in it can be deleted", path)
 
 
 def _unlink(root: int, path: str, file: Mapping[str, object], step: Callable[[str], None]) -> str | None:

@@ -18,6 +18,7 @@ from agent_workflow.tracer.retention._inventory import (
     fingerprint,
     inventory,
     listing,
+    refuse_read_only,
     remove_staged,
 )
 from agent_workflow.tracer.retention._planning import KeepSession, SessionFacts, judge_session, refuse_linked
@@ -84,6 +85,8 @@ def _delete(planned: SessionFacts, reader: TraceReader, announce: Announce, tag:
         facts, found = judge_session(reader, files, directory)
         if facts != planned:
             raise KeepSession("changed", "it is not what the plan lists any more")
+        if directory is not None:
+            _refuse_read_only(directory)
         listed = _listed(directory, found)
         rows = count_rows(Path(planned.database), planned.adw_id)
         staged = f"{STAGED}{tag}-{planned.adw_id}"
@@ -121,6 +124,13 @@ def _listed(directory: int | None, found: list[SessionFile]) -> list[dict[str, o
         return [] if directory is None else listing(directory, found)
     except (OSError, UnsafeFile) as error:
         raise KeepSession("changed", str(error)) from error
+
+
+def _refuse_read_only(directory: int) -> None:
+    try:
+        refuse_read_only(directory)
+    except (OSError, UnsafeFile) as error:
+        raise KeepSession("failed", str(error)) from error
 
 
 def _delete_rows_alone(planned: SessionFacts, rows: dict[str, int], step: Step) -> SessionRemoval:

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent_workflow.tracer._errors import TracerError
 from agent_workflow.tracer._ids import is_valid_id
 from agent_workflow.tracer.retention._deleting import STAGED, SessionRemoval, removed
-from agent_workflow.tracer.retention._inventory import Step
+from agent_workflow.tracer.retention._inventory import Step, holds_listed
 from agent_workflow.tracer.retention._rows import has_session
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -30,14 +30,18 @@ def finish_session(
     directory, database = Path(str(intent["path"])), Path(str(intent["database"]))
     if not is_valid_id(directory.name) or not directory.is_absolute():
         return SessionRemoval("left", "its receipt names no session")
+    staged_path = intent.get("staged_path")
+    for folder in (database.parent, *(() if staged_path is None else (directory.parent.parent,))):
+        if not folder.is_dir():
+            return SessionRemoval("left", f"{folder} is not there; {_GONE}")
     try:
         had_rows = bool(intent.get("rows"))
         has_rows = has_session(database, directory.name)
     except TracerError as error:
         return SessionRemoval("left", f"{error}")
-    if intent.get("staged_path") is None:
+    if staged_path is None:
         return SessionRemoval("kept", _STOPPED) if has_rows else SessionRemoval("deleted")
-    staged = Path(str(intent["staged_path"]))
+    staged = Path(str(staged_path))
     if staged.parent != directory.parent or not staged.name.startswith(STAGED):
         return SessionRemoval("left", "its receipt names no staged directory of that session")
     try:
@@ -47,32 +51,36 @@ def finish_session(
     except OSError as error:
         return SessionRemoval("left", f"{directory.parent} cannot be opened: {error.strerror}")
     try:
-        mark = (intent.get("device"), intent.get("inode"))
-        return _finish(sessions, directory.name, staged.name, mark, listed, step, is_whole=had_rows and has_rows)
+        is_whole = had_rows and has_rows
+        return _finish(sessions, directory.name, staged.name, intent.get("inode"), listed, step, is_whole=is_whole)
     finally:
         os.close(sessions)
 
 
 _STOPPED = "the prune was stopped before it was deleted"
+_GONE = "its disk may not be mounted; if it is gone for good, move this receipt out of prune-receipts/"
 
 
 def _finish(
     sessions: int,
     name: str,
     staged: str,
-    mark: tuple[object, object],
+    inode: object,
     listed: Sequence[Mapping[str, object]],
     step: Step,
     *,
     is_whole: bool,
 ) -> SessionRemoval:
-    if _mark(sessions, staged) != mark:
-        if _mark(sessions, name) == mark:
+    found = _inode(sessions, staged)
+    if found is None:
+        if _inode(sessions, name) == inode and holds_listed(sessions, name, listed):
             return SessionRemoval("kept", _STOPPED)
         return SessionRemoval("deleted", "", len(listed), _size(listed))
+    if found != inode:
+        return SessionRemoval("left", f"what stands at {staged} is not the directory that was announced")
     if not is_whole:
         return removed(sessions, staged, listed, step)
-    if _mark(sessions, name) is not None:
+    if _inode(sessions, name) is not None:
         return SessionRemoval("left", "another session has taken its name, so it cannot be put back")
     step("bring back")
     os.rename(staged, name, src_dir_fd=sessions, dst_dir_fd=sessions)
@@ -80,12 +88,12 @@ def _finish(
     return SessionRemoval("kept", _STOPPED)
 
 
-def _mark(sessions: int, name: str) -> tuple[object, object] | None:
+def _inode(sessions: int, name: str) -> int | None:
+    """Return what identifies a directory on its file system; a device has another number after a restart."""
     try:
-        status = os.stat(name, dir_fd=sessions, follow_symlinks=False)
+        return os.stat(name, dir_fd=sessions, follow_symlinks=False).st_ino
     except FileNotFoundError:
         return None
-    return status.st_dev, status.st_ino
 
 
 def _size(listed: Sequence[Mapping[str, object]]) -> int:

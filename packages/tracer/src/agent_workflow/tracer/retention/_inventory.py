@@ -102,6 +102,42 @@ def remove_staged(parent: int, name: str, files: Sequence[Mapping[str, object]],
     return tuple(f"{path}: {fault}" for path, fault in sorted(left.items()))
 
 
+def holds_listed(parent: int, name: str, files: Sequence[Mapping[str, object]]) -> bool:
+    """Tell whether a directory holds any of the listed files as listed; without files every directory fits."""
+    for file in files:
+        try:
+            status = os.stat(f"{name}/{file['path']}", dir_fd=parent, follow_symlinks=False)
+        except OSError:
+            continue
+        if _is_listed(status, file):
+            return True
+    return not files
+
+
+def refuse_read_only(directory: int) -> None:
+    """Refuse a directory out of which nothing can be deleted: half of a session must never be left.
+
+    Raises:
+        UnsafeFile: it, or one below it, takes no changes from this user.
+    """
+    if not os.access(".", os.W_OK | os.X_OK, dir_fd=directory, effective_ids=True):
+        raise UnsafeFile("its directory, or one in it, is read-only, so that nothing in it can be deleted")
+    with os.scandir(directory) as entries:
+        names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    for name in names:
+        below = os.open(name, _FLAGS, dir_fd=directory)
+        try:
+            refuse_read_only(below)
+        finally:
+            os.close(below)
+
+
+def _is_listed(status: os.stat_result, file: Mapping[str, object]) -> bool:
+    kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "other"
+    found = (kind, status.st_size, status.st_mtime_ns, status.st_ino)
+    return found == (file["kind"], file["size"], file["mtime_ns"], file["inode"])
+
+
 def _walk(directory: int, prefix: str, depth: int) -> Iterator[SessionFile]:
     if depth > _MAX_DEPTH:
         raise UnsafeFile(f"{prefix}: directories are nested more than {_MAX_DEPTH} deep")
@@ -166,10 +202,7 @@ class _parent_of:  # noqa: N801 - reads as a verb where it is used
 def _unlink(root: int, path: str, file: Mapping[str, object], step: Step) -> str | None:
     try:
         with _parent_of(root, path) as (parent, name):
-            status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-            kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "other"
-            found = (kind, status.st_size, status.st_mtime_ns, status.st_ino)
-            if found != (file["kind"], file["size"], file["mtime_ns"], file["inode"]):
+            if not _is_listed(os.stat(name, dir_fd=parent, follow_symlinks=False), file):
                 return "it is not what was listed"
             step(f"unlink {path}")
             os.unlink(name, dir_fd=parent)
