@@ -3,15 +3,13 @@
 import json
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from agent_workflow.tracer._json import as_int
 from agent_workflow.tracer.agents._pi_stream import PiStream
+from agent_workflow.tracer.agents._pi_usage import PARTS
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
 from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command
-
-_COST_KEYS: Final = ("input", "output", "cacheRead", "cacheWrite")
-
 
 class Pi:
     """Starts pi once per send; the same session id continues the conversation.
@@ -47,7 +45,7 @@ class Pi:
         """Return a reader that knows whether zero is a price of this model."""
         entry = _registered(send.model)
         cost = entry.get("cost") if entry else None
-        return PiStream(knows_prices=isinstance(cost, dict) and all(key in cost for key in _COST_KEYS))
+        return PiStream(knows_prices=isinstance(cost, dict) and all(key in cost for key in PARTS))
 
     def context_window(self, model: str) -> int | None:
         """Return the window that pi's own model list names."""

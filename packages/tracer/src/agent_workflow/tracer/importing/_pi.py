@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._json import as_float, as_int
-from agent_workflow.tracer._usage import Costs, Usage, dollars
-from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, words
+from agent_workflow.tracer._json import as_float
+from agent_workflow.tracer.agents._json_stream import mapping, text_of, words
+from agent_workflow.tracer.agents._pi_usage import pi_usage
 from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, Verdict
 from agent_workflow.tracer.importing._reading import SessionReader
 
-_PARTS: Final = ("input", "output", "cacheRead", "cacheWrite")
 _VERDICTS: Final[dict[str, Verdict]] = {
     "stop": "answered",
     "length": "cut_off",
@@ -69,7 +67,7 @@ class PiReader(SessionReader):
             yield self._model_call(record, message, at, number)
 
     def _model_call(self, record: dict[str, Any], told: dict[str, Any], at: str, number: int) -> ModelCall:
-        usage = _usage(told["usage"])
+        usage = pi_usage(told["usage"])
         identity = words(record.get("id")) or f"{self.facts.session_id} line {number}"
         return ModelCall(
             key=f"{identity}|{words(told.get('responseId'))}|{at}",
@@ -81,23 +79,3 @@ class PiReader(SessionReader):
             provider=words(told.get("provider")),
             raw=(usage.input, usage.output, usage.cache_read, usage.cache_write),
         )
-
-
-def _usage(told: dict[str, Any]) -> Usage:
-    parts = [count(told.get(key)) for key in _PARTS]
-    reported = as_int(told.get("totalTokens"))
-    total = sum(parts) if reported is None or reported < 0 else reported
-    costs, cost = _costs(mapping(told.get("cost")), total)
-    return Usage(parts[0], parts[1], parts[2], parts[3], as_int(told.get("reasoning")), total, costs, cost)
-
-
-def _costs(told: dict[str, Any], tokens: int) -> tuple[Costs | None, Decimal | None]:
-    if tokens == 0:
-        return Usage().costs, Decimal(0)
-    parts = [part for key in _PARTS if (part := dollars(told.get(key))) is not None]
-    known: Costs | None = (parts[0], parts[1], parts[2], parts[3]) if len(parts) == len(_PARTS) else None
-    total = dollars(told.get("total"))
-    if total is None and known is not None:
-        total = sum(known, Decimal(0))
-    # A model without rates costs zero in pi's eyes; nobody knows its price.
-    return (known, total) if total else (None, None)
