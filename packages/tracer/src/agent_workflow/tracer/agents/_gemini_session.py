@@ -10,6 +10,10 @@ from agent_workflow.tracer.agents._json_stream import count, mapping, unpriced, 
 from agent_workflow.tracer.agents._own_record import RecordFile, find_file
 
 SHELL: Final = "run_shell_command"
+_REPORT_CHARACTERS: Final = 500
+_DENIED: Final = re.compile(
+    r"Tool execution (?:for \".*\" )?denied by policy|Tool execution blocked: |.*User denied execution", re.DOTALL
+)
 _ENDED_BADLY: Final = re.compile(r"^(?:Exit Code: [1-9]\d*|Signal: \S+)$", re.MULTILINE)
 
 
@@ -68,24 +72,36 @@ class GeminiSession:
             return
         tokens = mapping(record.get("tokens"))
         if tokens:
-            self._calls[identity] = _usage(tokens)  # a message is written again when its tools have returned
+            self._calls[identity] = gemini_usage(tokens)  # a message is written again when its tools have returned
         self.model = words(record.get("model")) or self.model
         calls = record.get("toolCalls")
         for call in calls if isinstance(calls, list) else []:
-            if mapping(call).get("name") == SHELL and _ENDED_BADLY.search(_report(call)):
+            if ended_badly(mapping(call)):
                 self._failed.add(words(call.get("id")))
 
 
-def _report(call: dict[str, Any]) -> str:
-    """Return what is added to a shell command's output for the model: the lines behind it, where codes stand."""
+def ended_badly(call: dict[str, Any]) -> bool:
+    """Tell whether a call is of a shell command that did not exit with 0, which counts as a success otherwise."""
+    # What is added to the command's output for the model stands behind it, and there the codes.
+    return call.get("name") == SHELL and _ENDED_BADLY.search(result_of(call)[-_REPORT_CHARACTERS:]) is not None
+
+
+def result_of(call: dict[str, Any]) -> str:
+    """Return what a tool said, or why it did not."""
     parts = call.get("result")
     for part in parts if isinstance(parts, list) else []:
         response = mapping(mapping(mapping(part).get("functionResponse")).get("response"))
-        return words(response.get("output"))[-500:]
+        return words(response.get("output")) or words(response.get("error"))
     return ""
 
 
-def _usage(tokens: dict[str, Any]) -> Usage:
+def is_denial(call: dict[str, Any]) -> bool:
+    """Tell whether a call was not allowed to run."""
+    return call.get("status") != "success" and _DENIED.match(result_of(call)[:1_000]) is not None
+
+
+def gemini_usage(tokens: dict[str, Any]) -> Usage:
+    """Read a usage of gemini-cli: its input includes what came from the cache, its output not the thinking."""
     whole, cached, thoughts = (count(tokens.get(key)) for key in ("input", "cached", "thoughts"))
     # The prompts of the model's own tools are told apart from the input.
     parts = (max(0, whole - cached) + count(tokens.get("tool")), count(tokens.get("output")) + thoughts, cached, 0)
