@@ -170,11 +170,13 @@ def test_message_that_is_written_again_counts_once(tmp_path: Path) -> None:
 
 
 def test_session_that_is_resumed(tmp_path: Path) -> None:
-    """Messages of earlier sends are none of ours, though they may be written again."""
-    session(tmp_path, message("old"))
-    reader = GeminiStream(tmp_path, session_id=SESSION)
-    session(tmp_path, message("old", exit_code="Exit Code: 1", call_id="z"), message("new"), append=True)
-    outcome, _ = play(INIT, code=-9, reader=reader)
+    """Messages of earlier sends are none of ours, though they may be written again; nobody need say that it goes on."""
+    before, after = "2026-11-30T06:59:59.999Z", "2026-11-30T07:00:00.000Z"
+    old, new = {**message("old"), "timestamp": before}, {**message("new"), "timestamp": after}
+    session(tmp_path, old)
+    reader = GeminiStream(tmp_path)
+    session(tmp_path, {**old, **message("old", exit_code="Exit Code: 1", call_id="z")}, new, append=True)
+    outcome, _ = play({**INIT, "timestamp": after}, code=-9, reader=reader)
 
     assert (1, 1181) == (outcome.turns, outcome.usage.total)
 

@@ -164,7 +164,7 @@ def test_what_a_policy_of_gemini_cli_forbade(trace: Trace, tmp_path: Path) -> No
         "q": "[Operation Cancelled] Reason: User denied execution.",
         "r": 'Tool "x" not found.',
     }
-    calls = [
+    calls: list[dict[str, Any]] = [
         {
             "id": name,
             "name": "write_file",

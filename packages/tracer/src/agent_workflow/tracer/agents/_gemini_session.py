@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from agent_workflow.tracer._json import as_int
 from agent_workflow.tracer._usage import Usage
-from agent_workflow.tracer.agents._json_stream import count, mapping, unpriced, words
+from agent_workflow.tracer.agents._json_stream import count, mapping, trace_time, unpriced, words
 from agent_workflow.tracer.agents._own_record import RecordFile, find_file
 
 SHELL: Final = "run_shell_command"
@@ -22,28 +22,25 @@ class GeminiSession:
 
     Attributes:
         is_kept: whether there is a place to look for the file.
+        began_at: messages of a continued conversation that are older are another send's; empty when not known.
         file: that was found, ``None`` as long as there is none.
         model: that answered last, empty when it does not say.
     """
 
-    def __init__(self, chats: Path | None, session_id: str) -> None:
-        """Begin, before gemini-cli is started.
+    def __init__(self, chats: Path | None) -> None:
+        """Begin.
 
         Args:
             chats: folder below which the session files of all projects are, ``None`` to read none.
-            session_id: of the conversation that is continued, whose earlier messages are passed over.
         """
         self.is_kept = chats is not None
+        self.began_at = ""
         self.file: Path | None = None
         self.model = ""
         self._chats = chats
         self._records: RecordFile | None = None
         self._calls: dict[str, Usage] = {}
-        self._earlier: set[str] = set()
         self._failed: set[str] = set()
-        if session_id:
-            self.refresh(session_id)
-            self._earlier, self._calls = set(self._calls), {}
 
     @property
     def calls(self) -> list[Usage]:
@@ -68,7 +65,8 @@ class GeminiSession:
 
     def _take(self, record: dict[str, Any]) -> None:
         identity = words(record.get("id"))
-        if record.get("type") != "gemini" or not identity or identity in self._earlier:
+        at = trace_time(record.get("timestamp"))
+        if record.get("type") != "gemini" or not identity or (at and at < self.began_at):
             return
         tokens = mapping(record.get("tokens"))
         if tokens:

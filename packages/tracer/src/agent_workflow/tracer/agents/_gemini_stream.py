@@ -39,15 +39,14 @@ _API_ERROR: Final = re.compile(r"\[API Error: (.*)\]\Z", re.DOTALL)
 class GeminiStream(JsonStream):
     """The stream of one send."""
 
-    def __init__(self, chats: Path | None = None, *, session_id: str = "") -> None:
-        """Begin, before gemini-cli is started.
+    def __init__(self, chats: Path | None = None) -> None:
+        """Begin.
 
         Args:
             chats: folder below which the session files of all projects are, ``None`` to read none.
-            session_id: of the conversation that is continued, empty for a new one.
         """
         super().__init__()
-        self._session = GeminiSession(chats, session_id)
+        self._session = GeminiSession(chats)
         self._result: dict[str, Any] | None = None
         self._held: list[ToolReturned] = []
         self._denials: list[Denial] = []
@@ -131,6 +130,7 @@ class GeminiStream(JsonStream):
     def _init(self, record: dict[str, Any], _: str) -> Iterable[Seen]:
         self.session_id = words(record.get("session_id"))
         self.model = words(record.get("model"))
+        self._session.began_at = trace_time(record.get("timestamp"))
         return []
 
     def _message(self, record: dict[str, Any], _: str) -> Iterable[Seen]:
