@@ -89,6 +89,8 @@ def _tell(tell: Teller, database: Path, report: "ImportReport") -> None:
     )
     if report.published:
         tell.lines(f"evidence: {len(report.published):,} runs published")
+    if report.recorded:
+        tell.note(f"{len(report.recorded):,} sessions were recorded while they went on, and are evidence already")
     if report.fresh:
         tell.note(f"{len(report.fresh):,} sessions may be at work yet: a later import publishes them, or --publish-now")
     if not report.catalogue:

@@ -249,14 +249,15 @@ class Ledger:
             (int(is_empty), adw_id),
         )
 
-    def unpublished(self) -> list[tuple[str, str, int]]:
+    def unpublished(self) -> list[tuple[str, str, str, int]]:
         """Return the sessions that were written since they were published, oldest first.
 
         Returns:
-            Of each its id, the time of its last record, and when the newest of its files changed, in nanoseconds.
+            Of each its id, the times of its first and last records, and when the newest of its files changed, in
+            nanoseconds.
         """
         statement = (
-            "SELECT session.adw_id, session.ended_at, max(source.mtime_ns) FROM sessions AS session"
+            "SELECT session.adw_id, session.started_at, session.ended_at, max(source.mtime_ns) FROM sessions AS session"
             " JOIN sources AS source ON source.adw_id = session.adw_id"
             " WHERE NOT is_published AND NOT is_empty AND NOT is_dirty GROUP BY session.adw_id"
             " ORDER BY session.started_at, session.adw_id"
