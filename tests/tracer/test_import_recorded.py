@@ -28,7 +28,13 @@ def spent(tokens: int) -> dict[str, int]:
 def stream(tokens: int) -> list[dict[str, Any]]:
     """What Claude Code prints of one turn."""
     head = {"session_id": SESSION, "uuid": "s1"}
-    message = {"id": "msg_1", "model": MODEL, "content": [], "usage": spent(tokens), "stop_reason": None}
+    message: dict[str, Any] = {
+        "id": "msg_1",
+        "model": MODEL,
+        "content": [],
+        "usage": spent(tokens),
+        "stop_reason": None,
+    }
     models = {MODEL: {"inputTokens": tokens, "outputTokens": 10, "contextWindow": 200_000}}
     end = {"subtype": "success", "is_error": False, "usage": spent(tokens), "total_cost_usd": 0.5, "result": "done"}
     return [
@@ -43,12 +49,7 @@ def turn(number: int, at: datetime, tokens: int) -> list[dict[str, Any]]:
     common = {"sessionId": SESSION, "timestamp": at.isoformat().replace("+00:00", "Z"), "cwd": "/home/dev/repo"}
     message: dict[str, Any] = {"id": f"msg_{number:020}", "model": MODEL, "usage": spent(tokens), "content": []}
     message["stop_reason"] = "end_turn"
-    reply = {
-        "type": "assistant",
-        "uuid": f"a{number}",
-        "requestId": f"r{number}",
-        "message": {**message, "content": []},
-    }
+    reply = {"type": "assistant", "uuid": f"a{number}", "requestId": f"r{number}", "message": message}
     prompt = {"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": "Build it"}}
     return [{**prompt, **common}, {**reply, **common}]
 
@@ -106,7 +107,7 @@ def test_a_turn_that_nobody_recorded_is_evidence(recorded: tuple[Project, dateti
     verified(project.state_root)
     with index_store.open_index(project.state_root) as index:
         rows = index.spend().rows
-    assert (2, 107) == (sum(row["run_count"] for row in rows), sum(row["input_tokens"] for row in rows))
+    assert [2, 107] == [sum(int(row[name] or 0) for row in rows) for name in ("run_count", "input_tokens")]
 
 
 def test_another_conversation_at_the_same_time_is_evidence(recorded: tuple[Project, datetime]) -> None:
