@@ -198,3 +198,19 @@ def test_denials_and_warnings() -> None:
     assert [("run_shell_command", "not allowed")] == [(denial.tool, denial.reason) for denial in outcome.denials]
     assert Waited("agent_warning", {"severity": "warning", "message": "slow"}) == seen[-1]
     assert ("answered", False) == (outcome.verdict, seen[0].ok)
+
+
+def test_retries_are_told_on_standard_error_alone(tmp_path: Path) -> None:
+    """Those of this send; how often earlier ones were tried again, and words of the model, do not count."""
+    stderr = tmp_path / "stderr.log"
+    stderr.write_text("Attempt 1 failed with status 500. Retrying with backoff...\n")
+    reader = GeminiStream(stderr=stderr)
+    with stderr.open("a") as opened:
+        opened.write("Attempt 1 failed with status 429. Retrying with backoff... _ApiError\n    at Attempt 9 failed\n")
+        opened.write(
+            "Attempt 2 failed: Please retry in 1s. Retrying after 1012ms...\nAttempt 3 failed. Max attempts reached\n"
+        )
+    told, _ = play(INIT, result(), reader=reader)
+    without, _ = play(INIT, result(), reader=GeminiStream(stderr=tmp_path / "none.log"))
+
+    assert (2, None) == (told.retries, without.retries)

@@ -32,9 +32,9 @@ class Gemini:
             return Launch(argv, stdin=data)
         return Launch([*argv, f"--prompt={prompt}"])
 
-    def reader(self, send: Send) -> StreamReader:  # noqa: ARG002 - the stream says which conversation it is of
-        """Return a reader that knows where the session files are."""
-        return GeminiStream(gemini_folder() / "tmp")
+    def reader(self, send: Send) -> StreamReader:
+        """Return a reader that knows where the session files are, and where errors are told."""
+        return GeminiStream(gemini_folder() / "tmp", stderr=send.stderr_file)
 
     def context_window(self, model: str) -> int | None:  # noqa: ARG002 - gemini-cli tells none
         """Return nothing: nobody tells it."""
