@@ -69,7 +69,10 @@ def reader_of(case: str, stream: Path, home: Path | None) -> StreamReader:
     if agent == "codex":
         return CodexStream(home)
     if agent == "gemini":
-        return GeminiStream(home)
+        reader = GeminiStream(home, stderr=home / "stderr.log" if home else None)
+        if home is not None:  # what was printed comes after the reader
+            shutil.copy(stream.with_suffix(".stderr"), home / "stderr.log")
+        return reader
     return OpencodeStream() if agent == "opencode" else PiStream(knows_prices=True)
 
 

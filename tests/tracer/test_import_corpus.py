@@ -44,6 +44,8 @@ UNFINISHED = {"failed": "incomplete"}
 NOT_WRITTEN_YET = ("gemini/kill_int_norelaunch", "gemini/kill_term_norelaunch")
 # pi went on after its reader was gone: the stream ends earlier than the session.
 ROWS_OF_FILES = {"pi/pipe_term": replace(ROWS["pi/pipe_term"], calls=8, tools="*8")}
+# A tool that was interrupted comes back with the words of one that its user has rejected.
+DENIED_TOO = {"claude/kill_int": "Bash"}
 EARLIER_CALLS = {"claude/resume": 5}  # one file has both conversations
 
 
@@ -106,7 +108,7 @@ def expected_calls(row: Row) -> list[str]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_session_file_says_what_its_stream_says(streams: Path, tmp_path: Path, case: str) -> None:
-    """Tokens by component, calls and their outcomes, the model, and how it ended."""
+    """Tokens by component, calls and their outcomes, denials, retries, the model, and how it ended."""
     row = ROWS_OF_FILES.get(case, ROWS[case])
 
     report = import_sessions([own_file(streams, case)], tmp_path / "sssf.db", tmp_path)
@@ -118,6 +120,12 @@ def test_a_session_file_says_what_its_stream_says(streams: Path, tmp_path: Path,
     assert wanted == ends[-1]["sends"][0]["verdict"]
     if row.calls:
         assert row.model == ends[-1]["sends"][0]["model"]
+    assert DENIED_TOO.get(case, row.denied).split() == [
+        one["tool"] for end in ends for one in end["sends"][0]["denials"]
+    ]
+    # Only pi writes down whenever it tries again.
+    retries = row.retries if case.startswith("pi/") else None
+    assert retries == ends[-1]["sends"][0]["retries"]
     if not row.tools.startswith("*") and case not in (*EARLIER_CALLS, *NOT_WRITTEN_YET):
         assert expected_calls(row) == tool_calls(tmp_path / "sssf.db")
     if row.tools.startswith("*"):

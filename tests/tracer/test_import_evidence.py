@@ -80,7 +80,11 @@ def test_importing_again_and_a_session_that_grew(project: Project) -> None:
     assert RUN == verified(project.state_root)[second]["retry_of_run_id"]
     with index_store.open_index(project.state_root) as index:
         (spent,) = index.spend().rows
+        outcomes = [
+            row["run_count"] for kind in (index.outcomes_by_day, index.outcomes_by_agent) for row in kind().rows
+        ]
     assert (1, 0.0009) == (spent["run_count"], spent["local_estimated_cost"])
+    assert [1, 1] == outcomes
 
 
 def test_who_says_no_publishes_nothing(project: Project) -> None:

@@ -209,9 +209,6 @@ def test_subagent_is_counted_once(project: Project, model: ModelServer, agent: s
     assert spent(agent, range(3, 4)) == end["context_tokens"]
 
 
-@pytest.mark.parametrize(
-    "agent", ["claude_code", "codex", "gemini"], indirect=True
-)  # opencode takes a minute to give up
 def test_provider_refuses(project: Project, model: ModelServer, agent: str) -> None:
     """A refusal fails the phase with the provider's words and is not asked again."""
     model.turns = [Turn("Look.", [shell("ls")[agent]]), Turn(status=400, error="prompt is bad")]

@@ -164,6 +164,25 @@ def test_agent_that_is_woken_again() -> None:
     assert (100, Decimal("0.75"), "woken") == (outcome.usage.total, outcome.usage.total_cost, outcome.text)
 
 
+def test_agent_that_is_woken_again_and_cut_off() -> None:
+    """What its last result told is a lower bound: it has called the model since."""
+    outcome, _ = play(INIT, block("m1", text("a")), result(), INIT, block("m2", text("b")), code=-9)
+
+    assert ("failed", "partial", 60) == (outcome.verdict, outcome.usage_known, outcome.usage.total)
+
+
+def test_denials_of_a_run_without_a_result() -> None:
+    """A result lists what was not allowed; where there is none, the words that came back tell it."""
+    refused = returned("t", fails=True)
+    words = "Claude requested permissions to write to /x, but you haven't granted it yet."
+    refused["message"]["content"][0]["content"] = words
+    listed = result(permission_denials=[{"tool_name": "Write", "tool_use_id": "t"}])
+    outcomes = [play(INIT, block("m1", tool("t", "Write")), refused, *end)[0] for end in ([], [listed], [result()])]
+
+    told = [[(one.tool, one.tool_call_id, one.reason) for one in outcome.denials] for outcome in outcomes]
+    assert [[("Write", "t", words)], [("Write", "t", words)], []] == told
+
+
 def test_subagent_is_counted_once_and_known_by_its_parent() -> None:
     """What a sub-agent spent is part of the whole and told apart; its calls name the call that began it."""
     models = {MODEL: {"inputTokens": 30, "outputTokens": 70}}

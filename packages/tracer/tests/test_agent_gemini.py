@@ -170,11 +170,13 @@ def test_message_that_is_written_again_counts_once(tmp_path: Path) -> None:
 
 
 def test_session_that_is_resumed(tmp_path: Path) -> None:
-    """Messages of earlier sends are none of ours, though they may be written again."""
-    session(tmp_path, message("old"))
-    reader = GeminiStream(tmp_path, session_id=SESSION)
-    session(tmp_path, message("old", exit_code="Exit Code: 1", call_id="z"), message("new"), append=True)
-    outcome, _ = play(INIT, code=-9, reader=reader)
+    """Messages of earlier sends are none of ours, though they may be written again; nobody need say that it goes on."""
+    before, after = "2026-11-30T06:59:59.999Z", "2026-11-30T07:00:00.000Z"
+    old, new = {**message("old"), "timestamp": before}, {**message("new"), "timestamp": after}
+    session(tmp_path, old)
+    reader = GeminiStream(tmp_path)
+    session(tmp_path, {**old, **message("old", exit_code="Exit Code: 1", call_id="z")}, new, append=True)
+    outcome, _ = play({**INIT, "timestamp": after}, code=-9, reader=reader)
 
     assert (1, 1181) == (outcome.turns, outcome.usage.total)
 
@@ -196,3 +198,19 @@ def test_denials_and_warnings() -> None:
     assert [("run_shell_command", "not allowed")] == [(denial.tool, denial.reason) for denial in outcome.denials]
     assert Waited("agent_warning", {"severity": "warning", "message": "slow"}) == seen[-1]
     assert ("answered", False) == (outcome.verdict, seen[0].ok)
+
+
+def test_retries_are_told_on_standard_error_alone(tmp_path: Path) -> None:
+    """Those of this send; how often earlier ones were tried again, and words of the model, do not count."""
+    stderr = tmp_path / "stderr.log"
+    stderr.write_text("Attempt 1 failed with status 500. Retrying with backoff...\n")
+    reader = GeminiStream(stderr=stderr)
+    with stderr.open("a") as opened:
+        opened.write("Attempt 1 failed with status 429. Retrying with backoff... _ApiError\n    at Attempt 9 failed\n")
+        opened.write(
+            "Attempt 2 failed: Please retry in 1s. Retrying after 1012ms...\nAttempt 3 failed. Max attempts reached\n"
+        )
+    told, _ = play(INIT, result(), reader=reader)
+    without, _ = play(INIT, result(), reader=GeminiStream(stderr=tmp_path / "none.log"))
+
+    assert (2, None) == (told.retries, without.retries)

@@ -279,7 +279,7 @@ def test_folder_that_cannot_be_read(agent: str, tmp_path: Path) -> None:
     readers: dict[str, StreamReader] = {
         "claude_code": ClaudeStream(missing),
         "codex": CodexStream(missing, thread="t", counted={"input": 1}),
-        "gemini": GeminiStream(missing, session_id="s"),
+        "gemini": GeminiStream(missing),
     }
     reader = readers[agent]
     list(reader.read(json.dumps(FIRST[agent]).encode(), AT))

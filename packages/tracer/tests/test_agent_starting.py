@@ -7,6 +7,13 @@ import pytest
 
 from agent_workflow.tracer import ConfigError
 from agent_workflow.tracer.agents import Launch, Send, coding_agent
+from agent_workflow.tracer.agents._places import (
+    claude_folder,
+    codex_folder,
+    gemini_folder,
+    opencode_database,
+    pi_folder,
+)
 
 SEND = Send(
     prompt="Make a plan",
@@ -23,6 +30,7 @@ SEND = Send(
 )
 THROUGH_STDIN = ["claude_code", "codex", "opencode"]
 NEW = [*THROUGH_STDIN, "gemini"]
+PLACES = (claude_folder, codex_folder, gemini_folder, opencode_database, pi_folder)
 
 
 @pytest.fixture(autouse=True)
@@ -177,18 +185,19 @@ def test_extensions_of_another_agent(agent: str) -> None:
 
 def test_homes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The agents' own variables say where their files are, and else the home does."""
-    from agent_workflow.tracer.agents import _claude_code, _codex, _gemini
-
+    variables = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "PI_CODING_AGENT_DIR")
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"):
+    for name in variables:
         monkeypatch.delenv(name, raising=False)
-    usual = (_claude_code.config_folder(), _codex.home(), _gemini.home())
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"):
+    monkeypatch.delenv("OPENCODE_DB", raising=False)
+    usual = [place() for place in PLACES]
+    for name in variables:
         monkeypatch.setenv(name, "/elsewhere")
+    monkeypatch.setenv("OPENCODE_DB", "mine.sqlite")
 
-    assert (tmp_path / ".claude", tmp_path / ".codex", tmp_path / ".gemini") == usual
-    assert ("/elsewhere", "/elsewhere", "/elsewhere/.gemini") == (
-        str(_claude_code.config_folder()),
-        str(_codex.home()),
-        str(_gemini.home()),
-    )
+    moved = [place() for place in PLACES]
+
+    home = [".claude", ".codex", ".gemini", ".local/share/opencode/opencode.db", ".pi/agent"]
+    assert [tmp_path / folder for folder in home] == usual
+    elsewhere = ["/elsewhere", "/elsewhere", "/elsewhere/.gemini", "/elsewhere/opencode/mine.sqlite", "/elsewhere"]
+    assert elsewhere == [str(place) for place in moved]

@@ -1,5 +1,7 @@
 """What a run used, in the metrics' contract: input with the cache, billed money apart, unknown never zero."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_workflow.evidence_schemas import ExecutionMetrics
-from agent_workflow.tracer.evidence._facts import Call, Facts
+from agent_workflow.tracer._files import SessionFiles
+from agent_workflow.tracer.evidence._facts import Call, Facts, gather
 from agent_workflow.tracer.evidence._metrics import metrics_document, seconds_between
+from agent_workflow.tracer.evidence._publications import Publication
 
 BEGAN = "2026-01-01T00:00:00.000+00:00"
 LATER = "2026-01-01T00:00:10.000+00:00"
@@ -170,3 +174,14 @@ def test_two_agents_whose_names_become_the_same_are_one_stage() -> None:
 def test_seconds_between(begin: str | None, end: str | None, expected: float | None) -> None:
     """A clock that was set back makes a span unknown, never negative."""
     assert expected == seconds_between(begin, end)
+
+
+def test_a_call_began_when_its_command_did(tmp_path: Path) -> None:
+    """A command runs before anybody can write that it does: the event comes later than what it tells of."""
+    start = {"event_id": "e1", "type": "agent_start", "name": "sh", "ts": LATER, "started_at": BEGAN, "payload": {}}
+    end = {"event_id": "e2", "type": "agent_end", "name": "sh", "ts": LATER, "parent_id": "e1", "payload": {}}
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in (start, end)))
+
+    (found,) = gather(SessionFiles(tmp_path), Publication("", "run1", "sh", BEGAN)).calls
+
+    assert (BEGAN, LATER) == (found.began_at, found.ended_at)

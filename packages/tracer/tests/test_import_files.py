@@ -13,7 +13,7 @@ from import_lab import FIRST, SECOND, Trace, answer, lines, prompt, tool_use
 
 from agent_workflow.tracer import TraceReadError, TraceWriteFailed, rebuild
 from agent_workflow.tracer.importing import ImportProgress, discover, recognise_session
-from agent_workflow.tracer.importing._ledger import _FROM, _ORDER, _OWNED
+from agent_workflow.tracer.importing._owned_items import _FROM, _ORDER, _OWNED
 
 LONG_AGO = 1_000_000_000
 

@@ -1,7 +1,6 @@
-"""Sessions of pi, gemini-cli and opencode: upserts, trees, documents and a database that is being written."""
+"""Sessions of pi and gemini-cli: upserts, trees and documents."""
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -144,94 +143,3 @@ def test_the_one_document_of_older_versions(trace: Trace, tmp_path: Path) -> Non
     assert {"gemini-G": 115} == before == meanwhile
     assert [f"{file}, line 1: "] == [sentence[: len(str(file)) + 10] for sentence in torn.damaged]
     assert {"gemini-G": 115 + 215} == trace.tokens()
-
-
-class Opencode:
-    """opencode's database, as far as it is read."""
-
-    def __init__(self, path: Path) -> None:
-        self.connection = sqlite3.connect(path, isolation_level=None)
-        self.connection.execute("PRAGMA journal_mode = WAL")
-        self.connection.executescript(
-            "CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, version TEXT, agent TEXT,"
-            " time_created INTEGER, time_updated INTEGER);"
-            "CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER,"
-            " data TEXT);"
-            "CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER,"
-            " time_updated INTEGER, data TEXT);"
-        )
-
-    def session(self, identity: str, parent: str | None = None, agent: str = "build") -> None:
-        """Begin a session."""
-        row = (identity, parent, "/home/dev/repo", "1.18", agent, 1_000, 1_000)
-        self.connection.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-
-    def message(self, session: str, identity: str, at: int, *parts: dict[str, Any], **told: Any) -> None:
-        """Add a message with its parts."""
-        data = json.dumps({"time": {"created": at, "completed": at + 5}, **told})
-        self.connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", (identity, session, at, at, data))
-        for number, part in enumerate(parts):
-            row = (f"{identity}p{number}", identity, session, at, at, json.dumps(part))
-            self.connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", row)
-
-    def answer(self, session: str, identity: str, at: int, tokens: int, *parts: dict[str, Any], finish: str) -> None:
-        """Add an answer."""
-        spent = {"input": tokens, "output": 3, "reasoning": 2, "cache": {"read": 0, "write": 0}, "total": tokens + 5}
-        told = {"role": "assistant", "providerID": "p", "modelID": "m", "cost": 0.5, "tokens": spent, "finish": finish}
-        self.message(session, identity, at, *parts, **told)
-
-
-def test_sessions_in_opencode_s_database(trace: Trace, tmp_path: Path) -> None:
-    """They are read while opencode goes on writing; a sub-agent's session is a lane of the one that began it."""
-    path = tmp_path / "opencode.db"
-    store = Opencode(path)
-    store.session("ses_1")
-    store.session("ses_2", "ses_1", "explore")
-    tool = {"type": "tool", "tool": "bash", "callID": "c", "state": {"status": "completed", "metadata": {"exit": 3}}}
-    store.message("ses_1", "m1", 1_000, {"type": "text", "text": "Build"}, role="user")
-    store.answer("ses_1", "m2", 2_000, 100, tool, finish="tool-calls")
-    store.message("ses_2", "n1", 2_100, {"type": "text", "text": "Explore"}, role="user")
-    store.answer("ses_2", "n2", 2_200, 40, finish="stop")
-    first = trace.take(path)
-    told = trace.statuses()
-    store.answer("ses_1", "m3", 3_000, 200, finish="stop")
-
-    second = trace.take(tmp_path)
-    third = trace.take(tmp_path)
-
-    assert ({"opencode": 2}, {"opencode": 1}, 2) == (first.agents, second.agents, third.unchanged)
-    assert ({"opencode-ses_1": "fail"}, {"opencode-ses_1": "success"}) == (told, trace.statuses())
-    assert {"opencode-ses_1": 105 + 205 + 45} == trace.tokens()
-    assert [("explore ses_2", 45), ("opencode", 310)] == trace.rows(
-        "SELECT name, tokens FROM events WHERE type = 'agent_end' ORDER BY name"
-    )
-    assert [False] == [call["ok"] for call in trace.payloads("tool_call")]
-    store.connection.close()
-
-
-def test_an_export_and_the_database_tell_of_the_same_session(trace: Trace, tmp_path: Path) -> None:
-    """Each message counts once."""
-    store = Opencode(tmp_path / "opencode.db")
-    store.session("ses_1")
-    store.message("ses_1", "m1", 1_000, {"type": "text", "text": "Build"}, role="user")
-    store.answer("ses_1", "m2", 2_000, 100, finish="stop")
-    trace.take(tmp_path / "opencode.db")
-    (data,) = store.connection.execute("SELECT data FROM message WHERE id = 'm2'").fetchone()
-    export = {"info": {"id": "ses_1"}, "messages": [{"info": {**json.loads(data), "id": "m2"}, "parts": []}]}
-    (tmp_path / "export.json").write_text(json.dumps(export))
-
-    trace.take(tmp_path)
-
-    assert {"opencode-ses_1": 105} == trace.tokens()
-    assert 210 == trace.raw_tokens()
-    store.connection.close()
-
-
-def test_a_database_of_another_kind_is_told(trace: Trace, tmp_path: Path) -> None:
-    """It bears opencode's name and has none of its tables."""
-    sqlite3.connect(tmp_path / "opencode.db").execute("CREATE TABLE x (y)").connection.close()
-
-    report = trace.take(tmp_path)
-
-    assert 1 == len(report.unreadable)
-    assert "opencode.db: not readable as opencode's database" in report.unreadable[0]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from import_lab import FIRST, SECOND, Trace, answer, lines, prompt
 
 from agent_workflow.tracer import Tracer
+from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.pricing import SpendLine, day_of, load_prices, read_spend, sum_usage
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -189,3 +190,17 @@ def test_a_recorded_call_without_money_is_estimated(recorder: Tracer) -> None:
 
     assert (None, None, 110) == (without.billed, without.estimated, without.unpriced)
     assert (None, Decimal("0.00045"), 0) == (priced.billed, priced.estimated, priced.unpriced)
+
+
+def test_a_model_whose_own_name_has_a_slash(recorder: Tracer) -> None:
+    """The provider is the first word alone: others ask another price for the same model."""
+    record(recorder, "x", "2026-03-01T00:00:00.000+00:00", None, "groq/openai/gpt-oss-120b")
+    prices = load_prices()
+    assert prices is not None
+    usage = Usage(100, 10, 0, 0, None, 110, None, None)
+    wanted = prices.estimate("groq", "openai/gpt-oss-120b", usage, "2026-03-01T00:00:00.000+00:00")
+
+    _, priced = sum_usage(read_spend([recorder.db], prices), "agent")
+
+    assert wanted is not None
+    assert wanted.cost == priced.estimated

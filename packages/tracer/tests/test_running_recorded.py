@@ -12,6 +12,9 @@ import pytest
 from running_lab import RUN, SECONDS, Lab, wait_for, wait_for_end, wait_for_pid
 
 from agent_workflow.tracer import rebuild
+from agent_workflow.tracer.running import Options
+from agent_workflow.tracer.running._launch import Launch
+from agent_workflow.tracer.running._recorder import Inbox
 
 TABLES = ("sessions", "phases", "events", "processes", "agent_sessions")
 
@@ -236,3 +239,18 @@ def spilled(pid: int) -> int:
         if str(entry.readlink()).endswith(" (deleted)"):
             total += entry.stat().st_size
     return total
+
+
+def test_what_was_told_outlives_whoever_stopped_listening() -> None:
+    """A recorder that stumbles still hears the end of the command, and does not take the front for killed."""
+    reading, writing = os.pipe()
+    os.write(writing, b"start 1 2.5\ndata stdout 3 4.5\nend 0 0 0 0 5.5\ndo")
+    inbox = Inbox(reading, Launch(Options(["true"])))
+    first = next(iter(inbox))
+    os.write(writing, b"ne\n")
+    os.close(writing)
+
+    rest = [words[0] for words in inbox]
+
+    assert (["start", "1", "2.5"], ["data", "end", "done"]) == (first, rest)
+    os.close(reading)

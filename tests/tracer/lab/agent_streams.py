@@ -55,8 +55,9 @@ def codex(verdict: str, calls: int, tools: str, session: str, **more: Any) -> Ro
 
 
 def gemini(verdict: str, calls: int, tools: str, session: str, **more: Any) -> Row:
-    """A row of gemini-cli, which tells of no retries."""
-    return Row(verdict, calls, tools, session, **{"retries": None, "model": "gemini-2.5-pro", **more})
+    """A row of gemini-cli, which tells of retries on its standard error alone."""
+    alone = {"retries": None, **more.pop("alone", {})}
+    return Row(verdict, calls, tools, session, **{"model": "gemini-2.5-pro", **more}, alone=alone)
 
 
 def opencode(verdict: str, calls: int, tools: str, session: str, stop: str = "stop", **more: Any) -> Row:
@@ -209,7 +210,7 @@ ROWS: dict[str, Row] = {
         "incomplete", 2, f"{_SHELL}+65 {_SHELL}~", "2aae9360", error="before its result", known="partial", alone=_UNTOLD
     ),
     "gemini/pipe_slow": gemini("answered", 4, f"{_SHELL}+70 {_SHELL}+32 {_SHELL}+48", "0c1e4323"),
-    "gemini/retry_500": gemini("answered", 2, f"{_SHELL}+37", "9f85f5c7"),
+    "gemini/retry_500": gemini("answered", 2, f"{_SHELL}+37", "9f85f5c7", retries=2),
     "opencode/basic": opencode(
         "answered", 5, "bash+111 write+22 read+54 bash-47 nosuchtool-3 read-33 edit+46", "ses_dd4a68513"
     ),

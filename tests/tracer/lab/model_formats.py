@@ -28,7 +28,8 @@ def refusal(path: str, status: int, message: str) -> Event:
         return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
     if path.startswith("/v1beta"):
         return {"error": {"code": status, "message": message, "status": "INVALID_ARGUMENT"}}
-    return {"error": {"message": message, "type": "server_error"}}
+    # opencode asks again after whatever calls itself a server's error, for a minute.
+    return {"error": {"message": message, "type": "server_error" if status >= 500 else "invalid_request_error"}}
 
 
 def _anthropic(number: int, turn: "Turn") -> Iterator[tuple[str, Event]]:

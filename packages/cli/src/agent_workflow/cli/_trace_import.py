@@ -89,6 +89,8 @@ def _report(call: Call, database: Path, report: "ImportReport") -> None:
     )
     if report.published:
         say(f"evidence: {counted(len(report.published), 'run')} published")
+    if report.recorded:
+        tell(f"{counted(len(report.recorded), 'session')}: recorded while going on, and evidence already")
     if report.fresh:
         tell(f"{counted(len(report.fresh), 'session')} may be at work yet: a later import publishes, or --publish-now")
     if not report.catalogue:

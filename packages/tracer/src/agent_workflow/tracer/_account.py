@@ -1,11 +1,12 @@
 """What the sends of a call cost, added up as an ``agent_end`` tells it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 from agent_workflow.tracer._json import clip
 from agent_workflow.tracer._usage import Usage, money
-from agent_workflow.tracer.agents import SendOutcome
+from agent_workflow.tracer.agents import Denial, SendOutcome
 
 _ERROR_CHARACTERS: Final = 2_000
 _REASON_CHARACTERS: Final = 500
@@ -47,8 +48,9 @@ def _is_known(outcomes: list[SendOutcome]) -> bool:
     return not outcomes or any(outcome.usage_known != "unknown" for outcome in outcomes)
 
 
-def _denials(outcome: SendOutcome) -> list[dict[str, str]]:
-    denials = [asdict(denial) for denial in outcome.denials[:_MOST_DENIALS]]
+def told_denials(denied: Sequence[Denial]) -> list[dict[str, str]]:
+    """Write denials as a send tells them, the first hundred."""
+    denials = [asdict(denial) for denial in denied[:_MOST_DENIALS]]
     return [{**denial, "reason": clip(denial["reason"], _REASON_CHARACTERS)} for denial in denials]
 
 
@@ -70,7 +72,7 @@ def _send_payload(outcome: SendOutcome) -> dict[str, Any]:
         "model": outcome.model or None,
         "session_id": outcome.session_id or None,
         "retries": outcome.retries,
-        "denials": _denials(outcome),
+        "denials": told_denials(outcome.denials),
         "compaction_usage": outcome.compaction.payload() if outcome.compaction else None,
         "tool_usage": outcome.tools.payload() if outcome.tools else None,
     }

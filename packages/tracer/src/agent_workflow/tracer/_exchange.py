@@ -194,6 +194,7 @@ class Exchange:
             root=self.phase.run.config.root,
             continues=self.continues,
             counted=self.counted,
+            stderr_file=self.folder / "stderr.log",
         )
 
     def _raise_unless_answered(self, outcome: SendOutcome) -> None:

@@ -1,9 +1,7 @@
 """Claude Code (``claude -p --output-format stream-json``), 2.1."""
 
-import os
-from pathlib import Path
-
 from agent_workflow.tracer.agents._claude_stream import ClaudeStream
+from agent_workflow.tracer.agents._places import claude_folder
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
 from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command, no_command, refuse
 
@@ -40,14 +38,8 @@ class ClaudeCode:
 
     def reader(self, send: Send) -> StreamReader:
         """Return a reader that knows where the transcripts are."""
-        return ClaudeStream(config_folder() / "projects", session_id=send.session_id if send.continues else "")
+        return ClaudeStream(claude_folder() / "projects", session_id=send.session_id if send.continues else "")
 
     def context_window(self, model: str) -> int | None:  # noqa: ARG002 - the result tells it, and it changes on resume
         """Return nothing: the stream tells it."""
         return None
-
-
-def config_folder() -> Path:
-    """Return the folder in which Claude Code keeps what is the user's."""
-    given = os.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(given) if given else Path.home() / ".claude"

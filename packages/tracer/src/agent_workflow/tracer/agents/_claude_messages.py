@@ -1,5 +1,6 @@
 """What Claude Code tells of its messages and of its results, added up."""
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -90,7 +91,7 @@ class Messages:
             kept = self._messages.get(self._streaming.get(parent, ""))
             if kept is not None:
                 told = {**_as_told(kept.usage), **{key: value for key, value in event["usage"].items() if value}}
-                self._set(kept, _usage(told), words(mapping(event.get("delta")).get("stop_reason")))
+                self._set(kept, claude_usage(told), words(mapping(event.get("delta")).get("stop_reason")))
 
     def finish(self, record: dict[str, Any], parent: str | None = "") -> None:
         """Take a message as a transcript has it: final, unless it was killed while it was written.
@@ -115,7 +116,7 @@ class Messages:
         kept.model = words(message.get("model")) or kept.model
         stop_reason = words(message.get("stop_reason"))
         if isinstance(message.get("usage"), dict) and (stop_reason or not kept.is_final):
-            self._set(kept, _usage(message["usage"]), stop_reason)
+            self._set(kept, claude_usage(message["usage"]), stop_reason)
         return kept
 
     def _set(self, kept: _Message, usage: Usage, stop_reason: str) -> None:
@@ -158,7 +159,7 @@ class Results:
             for denial in (denials if isinstance(denials, list) else [])
             if isinstance(denial, dict)
         )
-        self._main += _usage(mapping(record.get("usage")))
+        self._main += claude_usage(mapping(record.get("usage")))
         self._models = mapping(record.get("modelUsage")) or self._models
         self._cost = dollars(record.get("total_cost_usd"))
 
@@ -198,9 +199,24 @@ class Results:
 
 
 _KEYS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_DENIED = re.compile(
+    r"Claude requested permissions to .*haven't granted it yet"
+    r"|The user doesn't want to proceed with this tool use"
+    r"|Permission to use .* has been denied"
+    r"|Permission (?:for this action was )?denied by "
+    r"|File is in a (?:directory|location) that is denied by your permission settings"
+    r"|\S+ in '.*' was blocked\. For security, Claude Code may only ",
+    re.DOTALL,
+)
 
 
-def _usage(told: dict[str, Any]) -> Usage:
+def is_denial(result: str) -> bool:
+    """Tell whether the error that a tool came back with says that it was not allowed to run."""
+    return _DENIED.match(result[:2_000]) is not None
+
+
+def claude_usage(told: dict[str, Any]) -> Usage:
+    """Read a usage of Claude Code, whose input is without the cache."""
     parts = [count(told.get(key)) for key in _KEYS]
     return unpriced((parts[0], parts[1], parts[2], parts[3]))
 

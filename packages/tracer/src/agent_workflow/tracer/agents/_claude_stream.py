@@ -12,11 +12,12 @@ from typing import Any, ClassVar, Final
 
 from agent_workflow.tracer._json import as_float
 from agent_workflow.tracer._usage import Usage
-from agent_workflow.tracer.agents._claude_messages import Messages, Results
+from agent_workflow.tracer.agents._claude_messages import Messages, Results, is_denial
 from agent_workflow.tracer.agents._json_stream import JsonStream, exit_words, mapping, text_of, words
 from agent_workflow.tracer.agents._own_record import RecordFile, files_below, find_file, read_object, size_of
 from agent_workflow.tracer.agents._protocol import (
     Compacted,
+    Denial,
     Seen,
     SendOutcome,
     SendVerdict,
@@ -61,6 +62,7 @@ class ClaudeStream(JsonStream):
         self._before = size_of(find_file(projects, _PATTERN, session_id) if projects else None)
         self._messages = Messages()
         self._results = Results()
+        self._denied: dict[str, Denial] = {}
         self._lines: set[str] = set()
         self._call_ids: set[str] = set()
         self._refusal: tuple[str, str] | None = None
@@ -98,7 +100,7 @@ class ClaudeStream(JsonStream):
             subagents=subagents,
             per_call=self._messages.per_call(),
             retries=self._retries,
-            denials=self._results.denials,
+            denials=self._denials(),
             own_record=self._own_record,
         )
 
@@ -162,12 +164,21 @@ class ClaudeStream(JsonStream):
         return self._results.stop_reason or self._messages.stop_reason
 
     def _spend(self) -> tuple[Usage, Usage | None, UsageKnown]:
+        known: UsageKnown
         has_subagents = self._messages.has_subagents
         if self._results.count == 0:
-            known: UsageKnown = "partial" if self._messages.turns else "unknown"
+            known = "partial" if self._messages.turns else "unknown"
             nested = self._messages.usage_of(nested=True)
             return self._messages.usage_of(nested=False) + nested, nested if has_subagents else None, known
-        return self._results.usage(), self._results.beyond_main() if has_subagents else None, "whole"
+        # An agent that was woken again and then cut off has spent more than its last result tells.
+        known = "partial" if self._is_running else "whole"
+        return self._results.usage(), self._results.beyond_main() if has_subagents else None, known
+
+    def _denials(self) -> tuple[Denial, ...]:
+        """Return what the results list, with what was said of it; without a result, what was said."""
+        if self._results.count == 0:
+            return tuple(self._denied.values())
+        return tuple(self._denied.get(one.tool_call_id, one) for one in self._results.denials)
 
     def _system(self, record: dict[str, Any], _: str) -> Iterable[Seen]:
         subtype = record.get("subtype")
@@ -220,7 +231,10 @@ class ClaudeStream(JsonStream):
     def _returned(self, block: dict[str, Any], about: object, parent: str, at: str) -> ToolReturned:
         call_id = words(block.get("tool_use_id"))
         ok = block.get("is_error") is not True
-        returned = self.calls.finish(call_id, text_of(block.get("content")), ok, at, parent=parent)
+        told = text_of(block.get("content"))
+        returned = self.calls.finish(call_id, told, ok, at, parent=parent)
+        if not ok and is_denial(told):
+            self._denied[call_id] = Denial(returned.tool, call_id, told)
         return replace(returned, duration_ms=as_float(mapping(about).get("durationMs")))
 
     def _stream_event(self, record: dict[str, Any], _: str) -> Iterable[Seen]:

@@ -1,10 +1,9 @@
 """Codex (``codex exec --json``), 0.171."""
 
 import json
-import os
-from pathlib import Path
 
 from agent_workflow.tracer.agents._codex_stream import CodexStream
+from agent_workflow.tracer.agents._places import codex_folder
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
 from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command, refuse, with_system
 
@@ -52,17 +51,11 @@ class Codex:
     def reader(self, send: Send) -> StreamReader:
         """Return a reader that knows what was counted before and where the rollouts are."""
         thread = send.session_id if send.continues else ""
-        return CodexStream(home() / "sessions", thread=thread, counted=send.counted)
+        return CodexStream(codex_folder() / "sessions", thread=thread, counted=send.counted)
 
     def context_window(self, model: str) -> int | None:  # noqa: ARG002 - the rollout tells it
         """Return nothing: the rollout tells it."""
         return None
-
-
-def home() -> Path:
-    """Return the folder in which Codex keeps what is the user's."""
-    given = os.environ.get("CODEX_HOME")
-    return Path(given) if given else Path.home() / ".codex"
 
 
 def _toml(text: str) -> str:

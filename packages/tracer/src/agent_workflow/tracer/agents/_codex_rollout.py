@@ -103,8 +103,13 @@ class Rollout:
             ok = any(mark in head for mark in _GOOD)
             started, ended = trace_time(asked_at, ""), trace_time(at, "")
             self.hidden.append(ToolReturned(tool, call_id, args, output, ok, None, started, ended))
-            if not ok and any(mark in head for mark in _DENIED):
+            if not ok and is_denial(head):
                 self.denials.append(Denial(tool, call_id, head))
+
+
+def is_denial(output: str) -> bool:
+    """Tell whether what came back for a call says that it was not allowed."""
+    return any(mark in output for mark in _DENIED)
 
 
 def codex_usage(told: dict[str, Any]) -> Usage:

@@ -1,9 +1,7 @@
 """gemini-cli (``gemini --output-format stream-json``), 0.61."""
 
-import os
-from pathlib import Path
-
 from agent_workflow.tracer.agents._gemini_stream import GeminiStream
+from agent_workflow.tracer.agents._places import gemini_folder
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
 from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command, no_command, refuse, with_system
 
@@ -35,15 +33,9 @@ class Gemini:
         return Launch([*argv, f"--prompt={prompt}"])
 
     def reader(self, send: Send) -> StreamReader:
-        """Return a reader that knows where the session files are."""
-        return GeminiStream(home() / "tmp", session_id=send.session_id if send.continues else "")
+        """Return a reader that knows where the session files are, and where errors are told."""
+        return GeminiStream(gemini_folder() / "tmp", stderr=send.stderr_file)
 
     def context_window(self, model: str) -> int | None:  # noqa: ARG002 - gemini-cli tells none
         """Return nothing: nobody tells it."""
         return None
-
-
-def home() -> Path:
-    """Return the folder in which gemini-cli keeps what is the user's."""
-    given = os.environ.get("GEMINI_CLI_HOME")
-    return (Path(given) if given else Path.home()) / ".gemini"

@@ -23,6 +23,7 @@ from agent_workflow.tracer.agents._json_stream import (
     unpriced,
     words,
 )
+from agent_workflow.tracer.agents._own_record import count_lines, size_of
 from agent_workflow.tracer.agents._protocol import (
     Denial,
     Seen,
@@ -33,21 +34,25 @@ from agent_workflow.tracer.agents._protocol import (
     Waited,
 )
 
+_RETRY: Final = re.compile(rb"Attempt \d+ failed\b.*\. Retrying ")
 _API_ERROR: Final = re.compile(r"\[API Error: (.*)\]\Z", re.DOTALL)
 
 
 class GeminiStream(JsonStream):
     """The stream of one send."""
 
-    def __init__(self, chats: Path | None = None, *, session_id: str = "") -> None:
-        """Begin, before gemini-cli is started.
+    def __init__(self, chats: Path | None = None, *, stderr: Path | None = None) -> None:
+        """Begin, before gemini-cli tries anything again.
 
         Args:
             chats: folder below which the session files of all projects are, ``None`` to read none.
-            session_id: of the conversation that is continued, empty for a new one.
+            stderr: gets what it prints as errors: retries are told there alone.
         """
         super().__init__()
-        self._session = GeminiSession(chats, session_id)
+        self._stderr = stderr
+        self._stderr_before = size_of(stderr)
+        self._retries: int | None = None
+        self._session = GeminiSession(chats)
         self._result: dict[str, Any] | None = None
         self._held: list[ToolReturned] = []
         self._denials: list[Denial] = []
@@ -78,6 +83,7 @@ class GeminiStream(JsonStream):
             model=self._answering_model(),
             usage_known=known,
             per_call=tuple(session.calls),
+            retries=self._retries,
             denials=tuple(self._denials),
             own_record=session.file,
         )
@@ -90,6 +96,8 @@ class GeminiStream(JsonStream):
     def complete(self) -> Iterable[Seen]:
         """Let out what is held back, and take usage from the session file."""
         self._session.refresh(self.session_id)
+        if self._stderr is not None:
+            self._retries = count_lines(self._stderr, self._stderr_before, _RETRY)
         return self._release()
 
     def _release(self) -> list[ToolReturned]:
@@ -131,6 +139,7 @@ class GeminiStream(JsonStream):
     def _init(self, record: dict[str, Any], _: str) -> Iterable[Seen]:
         self.session_id = words(record.get("session_id"))
         self.model = words(record.get("model"))
+        self._session.began_at = trace_time(record.get("timestamp"))
         return []
 
     def _message(self, record: dict[str, Any], _: str) -> Iterable[Seen]:

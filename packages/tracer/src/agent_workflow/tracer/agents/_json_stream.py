@@ -1,5 +1,6 @@
 """What the readers of all streams share: lines become records, and a call is open until it returns."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from agent_workflow.tracer.agents._protocol import Seen, ToolReturned
 
 INTERRUPTED: Final = "interrupted: the agent ended before the tool returned"
 """The result of a call that never came back."""
+
+_USUAL_TIME: Final = re.compile(r"[12]\d{3}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z")
 
 Handler = Callable[[Any, dict[str, Any], str], Iterable[Seen]]
 """Takes the reader, a record and the time it came; returns what is to be recorded."""
@@ -141,8 +144,8 @@ def mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def trace_time(told: object, otherwise: str) -> str:
-    """Write a time that an agent told as the trace does.
+def trace_time(told: object, otherwise: str = "") -> str:
+    """Write a time that an agent told as the trace does: UTC with milliseconds and ``+00:00``.
 
     Args:
         told: ISO 8601, or milliseconds since 1970.
@@ -150,10 +153,12 @@ def trace_time(told: object, otherwise: str) -> str:
     """
     try:
         if isinstance(told, str):
+            if _USUAL_TIME.fullmatch(told):
+                return f"{told[:23]}+00:00"
             moment = parse_time(told)
         else:
             number = as_float(told)
-            moment = None if number is None else datetime.fromtimestamp(number / 1000, UTC)
+            moment = None if number is None or number < 0 else datetime.fromtimestamp(number / 1000, UTC)
         return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else otherwise
     except (ValueError, OverflowError, OSError):
         return otherwise

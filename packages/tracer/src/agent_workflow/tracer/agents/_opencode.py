@@ -1,9 +1,7 @@
 """opencode (``opencode run --format json``), 1.18."""
 
-import os
-from pathlib import Path
-
 from agent_workflow.tracer.agents._opencode_stream import OpencodeStream
+from agent_workflow.tracer.agents._places import opencode_database
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
 from agent_workflow.tracer.agents._starting import command, refuse, with_system
 
@@ -32,15 +30,8 @@ class Opencode:
 
     def reader(self, send: Send) -> StreamReader:  # noqa: ARG002 - every line says which conversation it is of
         """Return a reader that knows where the database is."""
-        return OpencodeStream(database())
+        return OpencodeStream(opencode_database())
 
     def context_window(self, model: str) -> int | None:  # noqa: ARG002 - opencode tells none
         """Return nothing: nobody tells it."""
         return None
-
-
-def database() -> Path:
-    """Return the database in which opencode keeps its sessions."""
-    data = os.environ.get("XDG_DATA_HOME")
-    folder = (Path(data) if data else Path.home() / ".local/share") / "opencode"
-    return folder / (os.environ.get("OPENCODE_DB") or "opencode.db")

@@ -50,6 +50,11 @@ def denial(part: dict[str, Any]) -> Denial | None:
     return Denial(call.tool, call.tool_call_id, error)
 
 
+def child_session(part: dict[str, Any]) -> str:
+    """Return the session of the sub-agent that a call began, empty when it began none."""
+    return words(mapping(mapping(part.get("state")).get("metadata")).get("sessionId"))
+
+
 def spend(told: dict[str, Any]) -> Usage:
     """Read the tokens and the cost of a step or a message."""
     tokens = mapping(told.get("tokens"))

@@ -9,7 +9,7 @@ from typing import Any, Final
 from agent_workflow.tracer._json import decode_record
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._json_stream import count, mapping, trace_time, words
-from agent_workflow.tracer.agents._opencode_parts import spend, tool_call
+from agent_workflow.tracer.agents._opencode_parts import child_session, spend, tool_call
 from agent_workflow.tracer.agents._protocol import ToolReturned
 
 _BUSY_SECONDS: Final = 2.0
@@ -69,11 +69,6 @@ class OpencodeRecord:
             at = trace_time(mapping(message.get("time")).get("created"), "")
             parent = words(task.get("callID"))
             self.nested_calls.extend(tool_call(part, at, parent) for part in _parts(database, identity))
-
-
-def child_session(part: dict[str, Any]) -> str:
-    """Return the session of the sub-agent that a call began, empty when it began none."""
-    return words(mapping(mapping(part.get("state")).get("metadata")).get("sessionId"))
 
 
 @contextlib.contextmanager

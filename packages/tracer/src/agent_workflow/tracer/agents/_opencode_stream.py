@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from agent_workflow.tracer._usage import Usage
 from agent_workflow.tracer.agents._json_stream import INTERRUPTED, JsonStream, exit_words, mapping, words
-from agent_workflow.tracer.agents._opencode_parts import denial, spend, tool_call
-from agent_workflow.tracer.agents._opencode_record import OpencodeRecord, child_session
+from agent_workflow.tracer.agents._opencode_parts import child_session, denial, spend, tool_call
+from agent_workflow.tracer.agents._opencode_record import OpencodeRecord
 from agent_workflow.tracer.agents._protocol import (
     Denial,
     Seen,

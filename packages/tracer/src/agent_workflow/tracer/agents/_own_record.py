@@ -1,11 +1,12 @@
 """Reading the file that a coding agent keeps of a conversation for itself: leniently, since it is not ours."""
 
+import errno
 import os
 import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from agent_workflow.tracer._json import MAX_LINE_BYTES, decode_record
 
@@ -59,6 +60,19 @@ def read_object(file: Path) -> dict[str, Any]:
         return {}
 
 
+def count_lines(file: Path, offset: int, like: re.Pattern[bytes]) -> int | None:
+    """Count the lines of a text file behind an offset that begin like this; ``None`` when it cannot be read."""
+    try:
+        with _opened(file) as opened:
+            opened.seek(offset)
+            found = 0
+            while line := opened.readline(MAX_LINE_BYTES):
+                found += like.match(line) is not None
+            return found
+    except OSError:
+        return None
+
+
 class RecordFile:
     """A file of one JSON object per line that grows while it is read.
 
@@ -80,11 +94,7 @@ class RecordFile:
             containing: lines without these bytes are passed over unparsed.
         """
         try:
-            # A pipe or a device in its place would hold us up.
-            descriptor = os.open(self.file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as opened:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    return
+            with _opened(self.file) as opened:
                 opened.seek(self.offset)
                 while line := opened.readline(MAX_LINE_BYTES):
                     if not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
@@ -94,6 +104,15 @@ class RecordFile:
                         yield record
         except OSError:
             return
+
+
+def _opened(file: Path) -> BinaryIO:
+    # A pipe or a device in its place would hold us up.
+    opened = os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+        return opened
+    opened.close()
+    raise OSError(errno.EINVAL, "no regular file", str(file))
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:

@@ -1,16 +1,14 @@
 """pi (``pi -p --mode json``), versions 0.58 to 1.6."""
 
 import json
-import os
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from agent_workflow.tracer._json import as_int
 from agent_workflow.tracer.agents._pi_stream import PiStream
+from agent_workflow.tracer.agents._pi_usage import PARTS
+from agent_workflow.tracer.agents._places import pi_folder
 from agent_workflow.tracer.agents._protocol import Launch, Send, StreamReader
 from agent_workflow.tracer.agents._starting import LONGEST_ARGUMENT, command
-
-_COST_KEYS: Final = ("input", "output", "cacheRead", "cacheWrite")
 
 
 class Pi:
@@ -47,7 +45,7 @@ class Pi:
         """Return a reader that knows whether zero is a price of this model."""
         entry = _registered(send.model)
         cost = entry.get("cost") if entry else None
-        return PiStream(knows_prices=isinstance(cost, dict) and all(key in cost for key in _COST_KEYS))
+        return PiStream(knows_prices=isinstance(cost, dict) and all(key in cost for key in PARTS))
 
     def context_window(self, model: str) -> int | None:
         """Return the window that pi's own model list names."""
@@ -58,10 +56,9 @@ class Pi:
 
 def _registered(model: str) -> dict[str, Any] | None:
     """Find a ``provider/id`` in pi's ``models.json``; a missing or broken file is no entry."""
-    folder = Path(os.environ.get("PI_CODING_AGENT_DIR") or Path.home() / ".pi" / "agent")
     provider, _, name = model.partition("/")
     try:
-        registry = json.loads((folder / "models.json").read_text(encoding="utf-8"))
+        registry = json.loads((pi_folder() / "models.json").read_text(encoding="utf-8"))
         entries = registry["providers"][provider]["models"]
         return next((entry for entry in entries if entry.get("id") == name), None)
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):

@@ -4,23 +4,14 @@ Spend is counted from assistant ``message_end`` alone: ``turn_end`` and ``agent_
 told by the last assistant message's stop reason, since pi exits with 0 after a provider's refusal.
 """
 
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, ClassVar, Final
+from dataclasses import replace
+from typing import Any, ClassVar
 
-from agent_workflow.tracer._json import as_float, as_int
-from agent_workflow.tracer._usage import Costs, Usage, dollars
-from agent_workflow.tracer.agents._json_stream import JsonStream
-from agent_workflow.tracer.agents._protocol import Compacted, Seen, SendOutcome, SendVerdict, ToolReturned, Waited
-
-_COMPONENT_KEYS: Final = ("input", "output", "cacheRead", "cacheWrite")
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenCall:
-    tool: str
-    args: object
-    started_at: str
+from agent_workflow.tracer._json import as_float
+from agent_workflow.tracer._usage import Usage
+from agent_workflow.tracer.agents._json_stream import JsonStream, exit_words, text_of
+from agent_workflow.tracer.agents._pi_usage import pi_usage
+from agent_workflow.tracer.agents._protocol import Compacted, Seen, SendOutcome, SendVerdict, Waited
 
 
 class PiStream(JsonStream):
@@ -55,7 +46,6 @@ class PiStream(JsonStream):
         self._messages: dict[object, Usage] = {}
         self._compaction: Usage | None = None
         self._tools: Usage | None = None
-        self._open: dict[str, _OpenCall] = {}
         self._args: dict[str, object] = {}
         self._text = ""
         self._stop_reason = ""
@@ -79,7 +69,7 @@ class PiStream(JsonStream):
             tools=self._tools,
             context_tokens=self._context,
             turns=self._turns,
-            interrupted=[self._closed(call_id, call, at) for call_id, call in self._open.items()],
+            interrupted=self.calls.interrupted(at),
             unknown=dict(self.unknown),
             damaged=self.damaged,
             session_id=self.session_id,
@@ -96,7 +86,7 @@ class PiStream(JsonStream):
         if self._stop_reason == "aborted":
             return "aborted", self._error or "the turn was aborted"
         if exit_code != 0:
-            return "failed", f"exit code {exit_code}" if exit_code > 0 else f"ended by signal {-exit_code}"
+            return "failed", exit_words(exit_code)
         if not self._is_settled:
             return "incomplete", "the stream stopped before the agent had settled"
         if self._stop_reason == "length":
@@ -167,28 +157,19 @@ class PiStream(JsonStream):
 
     def _tool_start(self, record: dict[str, Any], at: str) -> list[Seen]:
         call_id = str(record.get("toolCallId") or "")
-        args = record.get("args", self._args.get(call_id))
-        self._open[call_id] = _OpenCall(str(record.get("toolName") or "tool"), args, at)
+        self.calls.start(call_id, *self._called(record, call_id), at)
         return []
 
     def _tool_end(self, record: dict[str, Any], at: str) -> list[Seen]:
         call_id = str(record.get("toolCallId") or "")
-        call = self._open.pop(call_id, None)
-        if call is None:
-            tool = str(record.get("toolName") or "tool")
-            call = _OpenCall(tool, record.get("args", self._args.get(call_id)), at)
-        return [
-            ToolReturned(
-                tool=call.tool,
-                tool_call_id=call_id,
-                args=call.args,
-                result=_result_text(record.get("result")),
-                ok=record.get("isError") is not True,
-                duration_ms=as_float(record.get("durationMs")),
-                started_at=call.started_at,
-                ended_at=at,
-            )
-        ]
+        tool, args = self._called(record, call_id)
+        ok = record.get("isError") is not True
+        returned = self.calls.finish(call_id, _result_text(record.get("result")), ok, at, tool=tool, args=args)
+        return [replace(returned, duration_ms=as_float(record.get("durationMs")))]
+
+    def _called(self, record: dict[str, Any], call_id: str) -> tuple[str, object]:
+        """Return tool and arguments, which the model's message told first."""
+        return str(record.get("toolName") or "tool"), record.get("args", self._args.get(call_id))
 
     def _retry(self, record: dict[str, Any], _: str) -> list[Seen]:
         self._retries += record["type"] != "auto_retry_end"
@@ -211,42 +192,8 @@ class PiStream(JsonStream):
             self._context = None  # nobody knows the size until the next turn
         return [Compacted(details, usage)]
 
-    def _usage(self, value: object) -> Usage:
-        if not isinstance(value, dict):
-            return Usage(costs=None, total_cost=None)  # a call whose spend nobody told
-        parts = [max(0, as_int(value.get(key)) or 0) for key in _COMPONENT_KEYS]
-        reported = as_int(value.get("totalTokens"))
-        total = sum(parts) if reported is None or reported < 0 else reported
-        costs, total_cost = self._costs(value.get("cost"), total)
-        return Usage(parts[0], parts[1], parts[2], parts[3], as_int(value.get("reasoning")), total, costs, total_cost)
-
-    def _costs(self, cost: object, tokens: int) -> tuple[Costs | None, Decimal | None]:
-        if tokens == 0:
-            return Usage().costs, Decimal(0)
-        if not isinstance(cost, dict):
-            return None, None
-        parts = [part for key in _COMPONENT_KEYS if (part := dollars(cost.get(key))) is not None]
-        known: Costs | None = (parts[0], parts[1], parts[2], parts[3]) if len(parts) == len(_COMPONENT_KEYS) else None
-        total = dollars(cost.get("total"))
-        if total is None and known is not None:
-            total = sum(known, Decimal(0))
-        if not total and not self._knows_prices:
-            return None, None  # a model without rates costs zero in pi's eyes; nobody knows its price
-        return known, total
-
-    @staticmethod
-    def _closed(call_id: str, call: _OpenCall, at: str) -> ToolReturned:
-        return ToolReturned(
-            tool=call.tool,
-            tool_call_id=call_id,
-            args=call.args,
-            result="interrupted: the agent ended before the tool returned",
-            ok=False,
-            duration_ms=None,
-            started_at=call.started_at,
-            ended_at=at,
-            interrupted=True,
-        )
+    def _usage(self, told: object) -> Usage:
+        return pi_usage(told, knows_prices=self._knows_prices)
 
     handlers: ClassVar = {
         "session": _session,
@@ -265,12 +212,6 @@ class PiStream(JsonStream):
 
 
 def _result_text(result: object) -> str:
-    """Return what a tool said; where pi cut it for the model, the whole output that it keeps beside."""
-    if isinstance(result, str):
-        return result
-    if not isinstance(result, dict):
-        return ""
-    content = result.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
-    return "\n".join(texts) if texts else (content if isinstance(content, str) else "")
+    """Return what a tool said, as the model was told it."""
+    content = result.get("content") if isinstance(result, dict) else result
+    return text_of([content] if isinstance(content, dict) else content)

@@ -29,6 +29,7 @@ class Send:
         counted: tokens by component that the agent had counted for the conversation before, where it counts on.
         session_dir: where the agent keeps its own record of it, if it lets others choose.
         root: folder to work in.
+        stderr_file: gets what the agent prints as errors, ``None`` where nobody keeps that.
     """
 
     prompt: str
@@ -44,6 +45,7 @@ class Send:
     root: Path
     continues: bool = False
     counted: Mapping[str, int] = field(default_factory=dict)
+    stderr_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

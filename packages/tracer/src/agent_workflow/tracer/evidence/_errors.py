@@ -25,3 +25,7 @@ class RunIsAlive(EvidenceError):
 
 class NotTraced(EvidenceError):
     """The directory holds no launch contract of a traced run."""
+
+
+class WasRecorded(EvidenceError):
+    """The session was recorded while it went on, and is evidence as that."""

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -104,17 +104,19 @@ def gather(files: SessionFiles, publication: Publication) -> Facts:
     Raises:
         OSError: they cannot be read.
     """
-    whole, touched = replay_state(files), _touched(files, publication.state_from)
+    whole = replay_state(files)
+    touched = _touched(files, publication.state_from) if publication.state_from else whole
+    events, last_sign_at = _events(files.events, publication.events_from)
     facts = Facts(
         session=dict(whole.session()),
         phases=_rows(whole, touched, "phases"),
         gates=_rows(whole, touched, "gate_results"),
         agents=_rows(whole, touched, "agent_sessions"),
-        last_sign_at=_last_sign(files.events, publication.events_from),
+        last_sign_at=last_sign_at,
         stdout_bytes=_sizes(files, "raw_output.jsonl"),
         stderr_bytes=_sizes(files, "stderr.log"),
     )
-    return _with_events(facts, _events(files.events, publication.events_from))
+    return _with_events(facts, events)
 
 
 def _touched(files: SessionFiles, offset: int) -> SessionState:
@@ -129,47 +131,36 @@ def _rows(whole: SessionState, touched: SessionState, table: str) -> list[Row]:
     return [row for key, row in whole.rows[table].items() if key in touched.rows[table]]
 
 
-def _last_sign(path: Path, offset: int) -> str | None:
+def _events(path: Path, offset: int) -> tuple[list[dict[str, Any]], str | None]:
+    """Read the few events that matter here, since most of a long run are tool calls, and when the run was last at work.
+
+    Returns:
+        The events, and the time of the last one before that which closed the session from outside of its code.
+    """
+    found: list[dict[str, Any]] = []
     last = b""
+    is_closed = False
     with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
         stream.seek(offset)
         for line in stream:
-            if _closes(line):
+            if not line.endswith(b"\n"):
                 break
-            last = line if line.endswith(b"\n") else last
+            if any(needle in line for needle in _NEEDLES) and (record := _decoded(line)) is not None:
+                found.append(record)
+                is_closed = is_closed or (record.get("type") == "error" and record.get("name") in CLOSINGS)
+            last = last if is_closed else line
+    told = _decoded(last)
+    return found, None if told is None else str(told.get("ts"))
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
     try:
-        return str(decode_record(last).get("ts")) if last else None
+        return decode_record(line)
     except ValueError:
-        return None
+        return None  # reported by rebuild, with its line
 
 
-def _closes(line: bytes) -> bool:
-    if b'"type": "error"' not in line:
-        return False
-    try:
-        record = decode_record(line)
-    except ValueError:
-        return False
-    return record.get("type") == "error" and record.get("name") in CLOSINGS
-
-
-def _events(path: Path, offset: int) -> Iterator[dict[str, Any]]:
-    """Read the few events that matter here: most of a long run are tool calls."""
-    try:
-        stream = path.open("rb")
-    except FileNotFoundError:
-        return
-    with stream:
-        stream.seek(offset)
-        for line in stream:
-            if line.endswith(b"\n") and any(needle in line for needle in _NEEDLES):
-                try:
-                    yield decode_record(line)
-                except ValueError:
-                    continue  # reported by rebuild, with its line
-
-
-def _with_events(facts: Facts, events: Iterator[dict[str, Any]]) -> Facts:
+def _with_events(facts: Facts, events: list[dict[str, Any]]) -> Facts:
     calls: dict[str, Call] = {}
     asked_again: dict[str, int] = {}
     command: Command | None = None
@@ -178,7 +169,8 @@ def _with_events(facts: Facts, events: Iterator[dict[str, Any]]) -> Facts:
         kind, name = event.get("type"), str(event.get("name"))
         payload = event["payload"] if isinstance(event.get("payload"), dict) else {}
         if kind == "agent_start":
-            calls[str(event.get("event_id"))] = Call(name, str(event.get("ts")))
+            # A command runs before anybody can write that it does.
+            calls[str(event.get("event_id"))] = Call(name, str(event.get("started_at") or event.get("ts")))
         elif kind == "agent_end":
             call = calls.setdefault(str(event.get("parent_id")), Call(name, str(event.get("ts"))))
             call.ended_at, call.payload = str(event.get("ts")), payload

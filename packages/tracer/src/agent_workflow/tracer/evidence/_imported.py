@@ -22,12 +22,14 @@ from agent_workflow.tracer._spend import events_with
 from agent_workflow.tracer._version import VERSION
 from agent_workflow.tracer.evidence._claiming import claim, free_names
 from agent_workflow.tracer.evidence._documents import final_status, provenance
+from agent_workflow.tracer.evidence._errors import WasRecorded
 from agent_workflow.tracer.evidence._facts import Facts, gather
 from agent_workflow.tracer.evidence._launch import is_published, listed_agent, listed_session, running_status
 from agent_workflow.tracer.evidence._lifecycle import phase_move
 from agent_workflow.tracer.evidence._metrics import metrics_document
 from agent_workflow.tracer.evidence._outcome import Outcome, conclude_imported
 from agent_workflow.tracer.evidence._publications import Publication, publications, write_list
+from agent_workflow.tracer.evidence._recorded import Recorded
 from agent_workflow.tracer.evidence._sealing import seal_run_locked
 from agent_workflow.tracer.evidence._state_root import runs_directory
 from agent_workflow.tracer.evidence._writing import append_lifecycle_locked, write_document_locked
@@ -38,19 +40,23 @@ _ESTIMATES: Final = ("local_estimated_cost", "price_catalog_id")
 Document = dict[str, Any]
 
 
-def publish_imported(files: SessionFiles, db: Path, root: Path, redactor: Redactor) -> str | None:
+def publish_imported(files: SessionFiles, db: Path, root: Path, redactor: Redactor, recorded: Recorded) -> str | None:
     """Publish an imported session, unless a run of it says the same already.
+
+    Turns that were recorded while they went on are evidence already: the run tells the others.
 
     Args:
         files: the session.
         db: the trace database that has its rows.
         root: the state root.
         redactor: takes secrets out of names.
+        recorded: knows what was recorded in the state root.
 
     Returns:
         The name of the new run, ``None`` where nothing but a price list has changed since the newest.
 
     Raises:
+        WasRecorded: all of it was.
         EvidenceError: it cannot be written; no part of it is there.
         OSError: the session's files cannot be read or written.
     """
@@ -60,7 +66,7 @@ def publish_imported(files: SessionFiles, db: Path, root: Path, redactor: Redact
         _remove_claims(everything)
         known = [item for item in everything if is_published(item, files)]
         first = Publication(str(runs.parent), files.adw_id, "", _clock.now())
-        told = _Told(gather(files, first), _about(files), files, db, redactor)
+        told = _told(files, db, redactor, first, recorded)
         content = told.digest()
         if known and known[-1].content == content:
             return None
@@ -82,6 +88,15 @@ def _remove_claims(runs: list[Publication]) -> None:
             item.directory.rmdir()
 
 
+def _told(files: SessionFiles, db: Path, redactor: Redactor, publication: Publication, recorded: Recorded) -> "_Told":
+    about, facts = _about(files), gather(files, publication)
+    outcome = conclude_imported(facts)  # the last turn says how it ended, whoever tells of that
+    left = recorded.without_recorded(facts, (str(about.get("coding_agent")), str(about.get("session_id"))))
+    if facts.calls and not left.calls:
+        raise WasRecorded(f"session {files.adw_id} was recorded while it went on", path=files.directory)
+    return _Told(left, outcome, about, files, db, redactor)
+
+
 def _about(files: SessionFiles) -> Mapping[str, Any]:
     """Return what the first turn says of its surroundings."""
     for record in events_with(files, b'"type": "agent_start"'):
@@ -95,12 +110,18 @@ class _Told:
     """What the evidence of one session says."""
 
     def __init__(
-        self, facts: Facts, about: Mapping[str, Any], files: SessionFiles, db: Path, redactor: Redactor
+        self,
+        facts: Facts,
+        outcome: Outcome,
+        about: Mapping[str, Any],
+        files: SessionFiles,
+        db: Path,
+        redactor: Redactor,
     ) -> None:
         session = facts.session
         self.agent = str(about.get("coding_agent") or "agent")
         self.began = str(session.get("started_at") or "")
-        self._outcome: Outcome = conclude_imported(facts)
+        self._outcome = outcome
         self._ended = str(session.get("ended_at") or self.began)
         self._facts, self._about, self._files, self._db, self._redactor = facts, about, files, db, redactor
 

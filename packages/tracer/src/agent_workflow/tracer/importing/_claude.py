@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._json import as_float
-from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, unpriced, words
-from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, Verdict
+from agent_workflow.tracer._json import as_float, as_int
+from agent_workflow.tracer.agents._claude_messages import claude_usage, is_denial
+from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, words
+from agent_workflow.tracer.importing._items import MAIN, Happening, Item, ModelCall, Note, Verdict
 from agent_workflow.tracer.importing._reading import SessionReader
 
 _GENUINE_ID: Final = 20
@@ -23,6 +24,7 @@ _VERDICTS: Final[dict[str, Verdict]] = {
     "model_context_window_exceeded": "cut_off",
     "refusal": "provider_error",
 }
+_HAPPENINGS: Final[dict[str, Happening]] = {"api_error": "retried", "compact_boundary": "compacted"}
 _NO_PROMPTS: Final = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
 _INTERRUPTED: Final = "[Request interrupted by user"
 _MOST_PARENTS: Final = 2_000
@@ -37,7 +39,7 @@ class ClaudeReader(SessionReader):
         sidechains: lane of each line of a sub-agent that stands in its parent's file, by the line's id.
     """
 
-    needles: ClassVar = (b'"assistant"', b'"user"')
+    needles: ClassVar = (b'"assistant"', b'"user"', b'"api_error"', b'"compact_boundary"')
     agent: ClassVar = "claude_code"
 
     first_seen: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -46,7 +48,8 @@ class ClaudeReader(SessionReader):
     def read(self, record: dict[str, Any], number: int) -> Iterator[Item]:
         """Take one line in."""
         kind = record.get("type")
-        if kind not in ("user", "assistant"):
+        happening = _HAPPENINGS.get(words(record.get("subtype"))) if kind == "system" else None
+        if happening is None and kind not in ("user", "assistant"):
             return
         facts = self.facts
         told = words(record.get("sessionId"))
@@ -59,6 +62,10 @@ class ClaudeReader(SessionReader):
         at = self.moment(record.get("timestamp"))
         if kind == "assistant":
             yield from self._assistant(record, lane, at, number, is_copy)
+        elif happening is not None:
+            details = _of_retry(record) if happening == "retried" else _of_compaction(record)
+            key = words(record.get("uuid")) or f"{facts.session_id} line {number}"
+            yield Note(happening, key, self.turn(lane, at, is_copy=is_copy).key, lane, at, details, is_copy)
         else:
             yield from self._user(record, lane, at, number, is_copy)
 
@@ -83,10 +90,9 @@ class ClaudeReader(SessionReader):
         )
         for block in results:
             duration = as_float(mapping(record.get("toolUseResult")).get("durationMs")) if len(results) == 1 else None
-            ok = block.get("is_error") is not True
-            yield from self.finish_call(
-                lane, words(block.get("tool_use_id")), text_of(block.get("content")), ok, at, duration
-            )
+            ok, told = block.get("is_error") is not True, text_of(block.get("content"))
+            call_id, is_denied = words(block.get("tool_use_id")), not ok and is_denial(told)
+            yield from self.finish_call(lane, call_id, told, ok, at, duration, is_denied=is_denied)
         text = text_of(content)
         if text.startswith(_INTERRUPTED):
             self.end(lane, at, "aborted", "the turn was interrupted")
@@ -129,19 +135,18 @@ class ClaudeReader(SessionReader):
         self, record: dict[str, Any], message: dict[str, Any], lane: str, turn: str, at: str, number: int, is_copy: bool
     ) -> ModelCall:
         told = message["usage"]
-        keys = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        parts = (count(told.get(keys[0])), count(told.get(keys[1])), count(told.get(keys[2])), count(told.get(keys[3])))
+        usage = claude_usage(told)
         return ModelCall(
             key=self._key(record, message, lane, at, number),
             turn=turn,
             lane=lane,
             at=at,
             model=words(message.get("model")),
-            usage=unpriced(parts),
+            usage=usage,
             provider="anthropic",
             long_cache_write=count(mapping(told.get("cache_creation")).get("ephemeral_1h_input_tokens")),
             is_copy=is_copy,
-            raw=parts,
+            raw=(usage.input, usage.output, usage.cache_read, usage.cache_write),
         )
 
     def _key(self, record: dict[str, Any], message: dict[str, Any], lane: str, at: str, number: int) -> str:
@@ -153,3 +158,20 @@ class ClaudeReader(SessionReader):
             return key
         first = self.first_seen.setdefault(lane, {}).setdefault(key, at)
         return f"{key}|{first}"
+
+
+def _of_retry(record: dict[str, Any]) -> dict[str, Any]:
+    """Tell of a retry as the stream does."""
+    told = mapping(record.get("error"))
+    return {
+        "name": "api_retry",
+        "attempt": as_int(record.get("retryAttempt")),
+        "max_retries": as_int(record.get("maxRetries")),
+        "retry_delay_ms": as_float(record.get("retryInMs")),
+        "error_status": as_int(told.get("status")),
+    }
+
+
+def _of_compaction(record: dict[str, Any]) -> dict[str, Any]:
+    told = mapping(record.get("compactMetadata"))
+    return {"trigger": words(told.get("trigger")), "pre_tokens": as_int(told.get("preTokens"))}

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final
 
 from agent_workflow.tracer._json import as_float, as_int, decode_record
 from agent_workflow.tracer._usage import COMPONENTS, Usage
-from agent_workflow.tracer.agents._codex_rollout import codex_usage
+from agent_workflow.tracer.agents._codex_rollout import codex_usage, is_denial
 from agent_workflow.tracer.agents._json_stream import count, error_message, mapping, text_of, words
-from agent_workflow.tracer.importing._items import Item, ModelCall
+from agent_workflow.tracer.importing._items import Item, ModelCall, Note
 from agent_workflow.tracer.importing._reading import SessionReader
 
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
@@ -55,6 +55,7 @@ class CodexReader(SessionReader):
         b'"turn_context"',
         b'"token_usage_record"',
         b'"event_msg"',
+        b'"compacted"',
         b'_call"',
         b'_call_output"',
     )
@@ -86,6 +87,10 @@ class CodexReader(SessionReader):
             yield from self._spent(payload.get("usage"), payload.get("thread_token_usage"), at, lines=0)
         elif kind == "event_msg":
             yield from self._event(detail, payload, at)
+        elif kind == "compacted":
+            lane, key = self.facts.lane, f"{self.newest_key or self.lineage} compacted"
+            turn = self.turn(lane, at, is_copy=self.replays)
+            yield Note("compacted", key, turn.key, lane, at, is_copy=self.replays)
         elif kind == "response_item" and detail in _CALLS:
             self._called(payload, at)
         elif kind == "response_item" and detail.endswith("_call_output"):
@@ -198,7 +203,8 @@ class CodexReader(SessionReader):
         text, ok, duration = _judged(text)
         if known is not None:
             ok, duration = known
-        yield from self.finish_call(self.facts.lane, call_id, text, ok, at, duration)
+        is_denied = not ok and is_denial(text[:_HEAD])
+        yield from self.finish_call(self.facts.lane, call_id, text, ok, at, duration, is_denied=is_denied)
 
     def _spent(self, last: object, total: object, at: str, *, lines: int) -> Iterator[Item]:
         counted = codex_usage(mapping(total))

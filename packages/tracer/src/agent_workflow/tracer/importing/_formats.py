@@ -8,12 +8,19 @@ from typing import Any, Final
 
 from agent_workflow.tracer._json import decode_record
 from agent_workflow.tracer.agents._json_stream import words
+from agent_workflow.tracer.agents._places import (
+    claude_folder,
+    codex_folder,
+    gemini_folder,
+    opencode_database,
+    pi_folder,
+)
 from agent_workflow.tracer.importing._claude import ClaudeReader
 from agent_workflow.tracer.importing._codex import CodexReader
 from agent_workflow.tracer.importing._gemini import GeminiReader
 from agent_workflow.tracer.importing._items import MAIN, SessionFacts
 from agent_workflow.tracer.importing._opencode import OpencodeReader
-from agent_workflow.tracer.importing._opencode_database import is_database
+from agent_workflow.tracer.importing._opencode_database import is_named_as_database
 from agent_workflow.tracer.importing._pi import PiReader
 from agent_workflow.tracer.importing._reading import SessionReader
 
@@ -49,16 +56,14 @@ def discover(environment: Mapping[str, str] | None = None) -> list[Path]:
             ``PI_CODING_AGENT_DIR``, ``XDG_DATA_HOME`` and ``OPENCODE_DB`` move an agent's.
     """
     told = os.environ if environment is None else environment
-    home = Path(told.get("HOME") or Path.home())
-    places = [
-        Path(told.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
-        Path(told.get("CODEX_HOME") or home / ".codex") / "sessions",
-        Path(told.get("CODEX_HOME") or home / ".codex") / "archived_sessions",
-        Path(told.get("GEMINI_CLI_HOME") or home) / ".gemini" / "tmp",
-        Path(told.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent") / "sessions",
+    folders = [
+        claude_folder(told) / "projects",
+        codex_folder(told) / "sessions",
+        codex_folder(told) / "archived_sessions",
+        gemini_folder(told) / "tmp",
+        pi_folder(told) / "sessions",
     ]
-    data = Path(told.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
-    return [*filter(Path.is_dir, places), *filter(Path.is_file, [data / (told.get("OPENCODE_DB") or "opencode.db")])]
+    return [*filter(Path.is_dir, folders), *filter(Path.is_file, [opencode_database(told)])]
 
 
 def session_files(paths: Iterable[Path], unreadable: list[str]) -> Iterator[os.DirEntry[str] | Path]:
@@ -85,8 +90,12 @@ def _below(folder: str, unreadable: list[str]) -> Iterator[os.DirEntry[str]]:
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from _below(entry.path, unreadable)
-        elif (entry.name.endswith(_SUFFIXES) and not entry.name.endswith(_BESIDE_CLAUDE)) or is_database(entry.name):
+        elif _may_be_session(entry.name):
             yield entry
+
+
+def _may_be_session(name: str) -> bool:
+    return (name.endswith(_SUFFIXES) and not name.endswith(_BESIDE_CLAUDE)) or is_named_as_database(name)
 
 
 def reader_for(path: Path, beginning: bytes) -> SessionReader | None:

@@ -1,18 +1,15 @@
 """gemini-cli's sessions (``~/.gemini/tmp/*/chats/session-*.jsonl``): a message is written again when it changes."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._json import as_int, clip, clip_strings
-from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, unpriced, words
+from agent_workflow.tracer._json import clip, clip_strings
+from agent_workflow.tracer.agents._gemini_session import ended_badly, gemini_usage, is_denial, result_of
+from agent_workflow.tracer.agents._json_stream import mapping, text_of, trace_time, words
 from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, ToolCall
-from agent_workflow.tracer.importing._reading import RESULT_CHARACTERS, SessionReader, timestamp
+from agent_workflow.tracer.importing._reading import RESULT_CHARACTERS, SessionReader, denied
 
-_SHELL: Final = "run_shell_command"
-_ENDED_BADLY: Final = re.compile(r"^(?:Exit Code: [1-9]\d*|Signal: \S+)$", re.MULTILINE)
-_REPORT_CHARACTERS: Final = 500
 _NO_PROMPT: Final = "<session_context>"
 
 
@@ -53,36 +50,30 @@ class GeminiReader(SessionReader):
         called = message.get("toolCalls")
         calls = [mapping(call) for call in called] if isinstance(called, list) else []
         for call in calls:
-            yield self._tool_call(call, turn.key, at)
+            returned = self._tool_call(call, turn.key, at)
+            yield returned
+            if is_denial(call):
+                yield denied(returned)
         is_answer = not calls and bool(text_of(message.get("content")).strip())
         self.end(MAIN, at, "answered" if is_answer else "incomplete")
         tokens = mapping(message.get("tokens"))
         if tokens:
-            whole, cached, thoughts = (count(tokens.get(key)) for key in ("input", "cached", "thoughts"))
-            parts = (
-                max(0, whole - cached) + count(tokens.get("tool")),
-                count(tokens.get("output")) + thoughts,
-                cached,
-                0,
-            )
+            usage = gemini_usage(tokens)
             yield ModelCall(
                 key=f"{identity} {at}",
                 turn=turn.key,
                 lane=MAIN,
                 at=at,
                 model=words(message.get("model")),
-                usage=unpriced(parts, thoughts, as_int(tokens.get("total"))),
+                usage=usage,
                 provider="google",
-                raw=parts,
+                raw=(usage.input, usage.output, usage.cache_read, usage.cache_write),
             )
 
     def _tool_call(self, call: dict[str, Any], turn: str, at: str) -> ToolCall:
         tool, call_id = words(call.get("name")) or "tool", words(call.get("id"))
-        ended = timestamp(call.get("timestamp")) or at
-        result = _result(call)
-        ok = call.get("status") == "success"
-        if ok and tool == _SHELL and _ENDED_BADLY.search(result[-_REPORT_CHARACTERS:]):
-            ok = False
+        ended = trace_time(call.get("timestamp"), at)
+        result = result_of(call)
         args = clip_strings(call.get("args"), RESULT_CHARACTERS)
         return ToolCall(
             key=f"{call_id}@{at}",
@@ -92,16 +83,8 @@ class GeminiReader(SessionReader):
             call_id=call_id,
             args=args,
             result=clip(result, RESULT_CHARACTERS),
-            ok=ok,
+            ok=call.get("status") == "success" and not ended_badly(call),
             duration_ms=None,
             started_at=at,
             ended_at=max(at, ended),
         )
-
-
-def _result(call: dict[str, Any]) -> str:
-    parts = call.get("result")
-    for part in parts if isinstance(parts, list) else []:
-        response = mapping(mapping(mapping(part).get("functionResponse")).get("response"))
-        return words(response.get("output")) or words(response.get("error"))
-    return ""

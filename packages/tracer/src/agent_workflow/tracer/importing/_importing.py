@@ -52,7 +52,7 @@ def import_sessions(
 
     Raises:
         TraceReadError: the ledger or the database cannot be opened, or another import is at work.
-        TraceWriteFailed: a session cannot be written; the next import goes on with it.
+        TraceWriteFailed: a session, or what was read, cannot be written; the next import goes on with it.
     """
     report = ImportReport()
     listed = prices if prices is not None else load_prices()
@@ -65,6 +65,8 @@ def import_sessions(
         importer.write(db, data_dir, listed, keep, written)
         if publish_to is not None:
             publish(ledger, data_dir, db, publish_to, keep, report, importer.show_published, quiet_seconds)
+    except sqlite3.Error as error:
+        raise TraceWriteFailed(f"what was read cannot be kept: {error}", path=ledger.path) from error
     finally:
         ledger.close()
     return report
@@ -114,6 +116,8 @@ class _Importer:
                         continue
                     damaged: list[str] = []
                     record = opencode_database.document(connection, stored.session_id, damaged)
+                    if record is None:
+                        continue
                     told = [f"{place}, {sentence}" for sentence in damaged]
                     self._count(place, take_document(self.ledger, place, looked, record, told))
         except OSError as error:

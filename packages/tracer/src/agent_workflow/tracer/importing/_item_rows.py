@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from agent_workflow.tracer._json import INT64_MAX, bindable
 from agent_workflow.tracer._usage import Usage
-from agent_workflow.tracer.importing._items import Item, ModelCall, ToolCall, Turn
+from agent_workflow.tracer.importing._items import Item, ModelCall, Note, ToolCall, Turn
 
 TURN: Final = 0
 MODEL_CALL: Final = 1
 TOOL_CALL: Final = 2
+NOTE: Final = 3
 
 _NO_RAW: Final[tuple[int, ...]] = (0, 0, 0, 0, 0)
 
@@ -34,6 +35,9 @@ def item_row(source: int, position: int, item: Item, encode: Encode) -> tuple[ob
     elif isinstance(item, ToolCall):
         raw = _NO_RAW
         kept = (TOOL_CALL, item.ended_at, int(not item.interrupted), encode(_tool_call(item)))
+    elif isinstance(item, Note):
+        raw = _NO_RAW
+        kept = (NOTE, item.at, 0, encode(_note(item)))
     else:
         raw = _NO_RAW
         digits = "".join(c for c in item.ended_at[:23] if c.isdigit())
@@ -86,6 +90,18 @@ def _model_call(item: ModelCall) -> dict[str, Any]:
         "cost": None if usage.total_cost is None else str(usage.total_cost),
         "long": item.long_cache_write,
         "subscription": item.is_subscription,
+        "purpose": item.purpose,
+    }
+
+
+def _note(item: Note) -> dict[str, Any]:
+    return {
+        "happening": item.happening,
+        "key": bindable(item.key),
+        "turn": bindable(item.turn),
+        "lane": bindable(item.lane),
+        "at": item.at,
+        "details": dict(item.details),
     }
 
 

@@ -1,7 +1,8 @@
 """What a session file of any coding agent comes down to: turns, model calls and tool calls."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from agent_workflow.tracer._usage import Usage
 
@@ -10,6 +11,12 @@ Verdict = Literal["answered", "cut_off", "provider_error", "aborted", "incomplet
 
 CostBasis = Literal["billed", "estimated", "subscription", "unknown"]
 """Where money comes from: the agent told it; a price list; a price list for what a subscription covers; nowhere."""
+
+Purpose = Literal["turn", "compaction", "tool"]
+"""What a model was called for: the conversation itself, shortening it, or a tool of its own accord."""
+
+Happening = Literal["denied", "retried", "compacted"]
+"""What a note is of: a tool was not allowed, the agent tried again by itself, the conversation was shortened."""
 
 MAIN: Final = ""
 """The lane of the conversation itself; any other is a sub-agent's id."""
@@ -50,6 +57,7 @@ class ModelCall:
         is_subscription: the agent says that a subscription covers it.
         lines: how often the usage stands in the file.
         raw: tokens by component of all these lines, as somebody would count who does not look for repetitions.
+        purpose: only calls for a turn say how full the window is.
     """
 
     key: str
@@ -64,6 +72,7 @@ class ModelCall:
     is_copy: bool = False
     lines: int = 1
     raw: tuple[int, int, int, int] = (0, 0, 0, 0)
+    purpose: Purpose = "turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,25 @@ class ToolCall:
     is_copy: bool = False
 
 
-Item = Turn | ModelCall | ToolCall
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that happened beside the calls.
+
+    Attributes:
+        details: of a denial its ``tool``, ``tool_call_id`` and ``reason``; of a retry the agent's ``name`` for it and
+            what it said; of a compaction whatever the agent tells.
+    """
+
+    happening: Happening
+    key: str
+    turn: str
+    lane: str
+    at: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    is_copy: bool = False
+
+
+Item = Turn | ModelCall | ToolCall | Note
 
 
 @dataclass(slots=True)

@@ -5,18 +5,19 @@ A database of its own beside the sessions. It is a cache: without it everything 
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 from agent_workflow.tracer._errors import TraceReadError
 from agent_workflow.tracer._redaction import Redactor
-from agent_workflow.tracer.importing._item_rows import MODEL_CALL, TOOL_CALL, TURN, item_row
+from agent_workflow.tracer.importing._item_rows import TOOL_CALL, item_row
 from agent_workflow.tracer.importing._items import Item
+from agent_workflow.tracer.importing._owned_items import OwnedItems
 
 NAME: Final = "imported.db"
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 _AS_JSON: Final = ("state", "facts", "damaged")
 _CUT: Final = "cut_json"  # what is left of a value that is too large
@@ -50,24 +51,6 @@ ON CONFLICT (kind, key, source) DO UPDATE SET
     raw_output = raw_output + excluded.raw_output, raw_cache_read = raw_cache_read + excluded.raw_cache_read,
     raw_cache_write = raw_cache_write + excluded.raw_cache_write
 """  # noqa: S608 - a number of ours
-
-# One thing may stand in several files: it is told once, for the session that had it first. What says itself that it was
-# copied comes last; within a session a sub-agent's own file comes first, then what knows more.
-_OWNED: Final = """
-NOT EXISTS (
-    SELECT 1 FROM items AS other JOIN sources AS its ON its.source = other.source
-    JOIN sessions AS theirs ON theirs.adw_id = its.adw_id
-    WHERE other.kind = item.kind AND other.key = item.key AND other.source IS NOT item.source
-    AND (other.is_copy, theirs.started_at, theirs.ended_at, theirs.adw_id, its.is_main, -other.weight, its.path)
-      < (item.is_copy, session.started_at, session.ended_at, session.adw_id, source.is_main, -item.weight, source.path))
-"""
-# CROSS JOIN keeps the order: SQLite would rather go through all items of a kind, for every session again.
-_FROM: Final = """
-FROM sources AS source CROSS JOIN sessions AS session ON session.adw_id = source.adw_id
-CROSS JOIN items AS item INDEXED BY items_by_source ON item.source = source.source
-WHERE source.adw_id = ? AND item.kind = ?
-"""
-_ORDER: Final = "ORDER BY item.at, source.is_main DESC, source.path, item.position, item.key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,14 +249,15 @@ class Ledger:
             (int(is_empty), adw_id),
         )
 
-    def unpublished(self) -> list[tuple[str, str, int]]:
+    def unpublished(self) -> list[tuple[str, str, str, int]]:
         """Return the sessions that were written since they were published, oldest first.
 
         Returns:
-            Of each its id, the time of its last record, and when the newest of its files changed, in nanoseconds.
+            Of each its id, the times of its first and last records, and when the newest of its files changed, in
+            nanoseconds.
         """
         statement = (
-            "SELECT session.adw_id, session.ended_at, max(source.mtime_ns) FROM sessions AS session"
+            "SELECT session.adw_id, session.started_at, session.ended_at, max(source.mtime_ns) FROM sessions AS session"
             " JOIN sources AS source ON source.adw_id = session.adw_id"
             " WHERE NOT is_published AND NOT is_empty AND NOT is_dirty GROUP BY session.adw_id"
             " ORDER BY session.started_at, session.adw_id"
@@ -290,32 +274,6 @@ class Ledger:
         paths = [row[0] for row in self._connection.execute(statement, (adw_id,))]
         return [source for path in paths if (source := self.source(path)) is not None]
 
-    def turns(self, adw_id: str) -> Iterator[tuple[dict[str, Any], bool]]:
-        """Yield all turns of a session in order, and whether the session is the one that they count for."""
-        statement = f"SELECT item.data, {_OWNED} {_FROM} {_ORDER}"
-        for data, is_owned in self._connection.execute(statement, (adw_id, TURN)):
-            yield json.loads(data), bool(is_owned)
-
-    def model_calls(self, adw_id: str) -> Iterator[tuple[dict[str, Any], str, str, tuple[int, ...], bool]]:
-        """Yield all model calls of a session: what is known, turn, time, raw lines and tokens, whether they count."""
-        raw = "item.raw_lines, item.raw_input, item.raw_output, item.raw_cache_read, item.raw_cache_write"
-        statement = f"SELECT item.data, item.turn, item.at, {raw}, {_OWNED} {_FROM} {_ORDER}"
-        for row in self._connection.execute(statement, (adw_id, MODEL_CALL)):
-            yield json.loads(row[0]), row[1], row[2], tuple(row[3:8]), bool(row[8])
-
-    def call_key(self, adw_id: str, call_id: str) -> tuple[str, str] | None:
-        """Return lane and key of a session's tool call."""
-        if not call_id:
-            return None
-        row = self._connection.execute(
-            "SELECT item.lane, item.key FROM items AS item JOIN sources AS source ON source.source = item.source"
-            " WHERE item.kind = ? AND item.key >= ? AND item.key < ? AND source.adw_id = ? ORDER BY item.key LIMIT 1",
-            (TOOL_CALL, f"{call_id}@", f"{call_id}A", adw_id),
-        ).fetchone()
-        return None if row is None else (row[0], row[1])
-
-    def tool_calls(self, adw_id: str) -> Iterator[dict[str, Any]]:
-        """Yield the tool calls that count for a session, by the time of their end."""
-        statement = f"SELECT item.data {_FROM} AND {_OWNED} {_ORDER}"
-        for (data,) in self._connection.execute(statement, (adw_id, TOOL_CALL)):
-            yield json.loads(data)
+    def items_of(self, adw_id: str) -> OwnedItems:
+        """Return what is in the files of a session, by what counts for it."""
+        return OwnedItems(self._connection, adw_id)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._json import as_float, as_int, clip, clip_strings
-from agent_workflow.tracer._usage import Usage, dollars
-from agent_workflow.tracer.agents._json_stream import count, mapping, words
-from agent_workflow.tracer.importing._items import Item, ModelCall, ToolCall, Verdict
-from agent_workflow.tracer.importing._reading import RESULT_CHARACTERS, SessionReader, timestamp
+from agent_workflow.tracer._json import clip, clip_strings
+from agent_workflow.tracer.agents._json_stream import mapping, trace_time, words
+from agent_workflow.tracer.agents._opencode_parts import child_session, denial, spend, tool_call
+from agent_workflow.tracer.importing._items import Item, ModelCall, Note, ToolCall, Verdict
+from agent_workflow.tracer.importing._reading import RESULT_CHARACTERS, SessionReader, denied
 
 _VERDICTS: Final[dict[str, Verdict]] = {"stop": "answered", "length": "cut_off"}
 _ERRORS: Final[dict[str, Verdict]] = {"MessageAbortedError": "aborted", "MessageOutputLengthError": "cut_off"}
@@ -29,7 +28,7 @@ class OpencodeReader(SessionReader):
         self.facts.version = words(info.get("version"))
         parent = words(info.get("parentID"))
         if parent:  # a sub-agent's session is part of the one that started it
-            self.facts.session_id, self.facts.lane = parent, self.facts.session_id
+            self.facts.session_id, self.facts.lane = words(info.get("rootID")) or parent, self.facts.session_id
             self.facts.labels[self.facts.lane] = words(info.get("agent")) or "agent"
         messages = record.get("messages")
         for message in messages if isinstance(messages, list) else []:
@@ -49,7 +48,9 @@ class OpencodeReader(SessionReader):
             turn = self.turn(lane, ended)
             for part in parts:
                 if part.get("type") == "tool":
-                    yield self._tool_call(part, turn.key, at)
+                    yield from self._tool_call(part, turn.key, at)
+                elif part.get("type") == "retry":
+                    yield self._retried(part, turn.key, at)
             finish = words(told.get("finish"))
             self.end(lane, ended, _VERDICTS.get(finish, "incomplete"), "", finish)
             error = mapping(told.get("error"))
@@ -58,9 +59,25 @@ class OpencodeReader(SessionReader):
                 message = words(mapping(error.get("data")).get("message")) or name
                 self.end(lane, ended, _ERRORS.get(name, "provider_error"), message, finish)
             yield self._model_call(told, identity, turn.key, at)
+            if told.get("summary") is True:
+                yield Note("compacted", f"{identity} compacted", turn.key, lane, at)
+
+    def _retried(self, part: dict[str, Any], turn: str, at: str) -> Note:
+        error = mapping(part.get("error"))
+        message = words(mapping(error.get("data")).get("message")) or words(error.get("name"))
+        when = trace_time(mapping(part.get("time")).get("created"), at)
+        key = f"{words(part.get('id')) or when} retried"
+        return Note(
+            "retried",
+            key,
+            turn,
+            self.facts.lane,
+            when,
+            {"name": "retry", "attempt": part.get("attempt"), "error": message},
+        )
 
     def _model_call(self, told: dict[str, Any], identity: str, turn: str, at: str) -> ModelCall:
-        usage = _usage(told)
+        usage = spend(told)
         names = [words(told.get("providerID")), words(told.get("modelID"))]
         return ModelCall(
             key=identity,
@@ -71,40 +88,28 @@ class OpencodeReader(SessionReader):
             usage=usage,
             provider=names[0],
             raw=(usage.input, usage.output, usage.cache_read, usage.cache_write),
+            purpose="compaction" if told.get("summary") is True else "turn",
         )
 
-    def _tool_call(self, part: dict[str, Any], turn: str, at: str) -> ToolCall:
-        state, call_id = mapping(part.get("state")), words(part.get("callID"))
-        tool, args = words(part.get("tool")) or "tool", state.get("input")
-        metadata, times = mapping(state.get("metadata")), mapping(state.get("time"))
-        is_invalid = tool == "invalid"  # stands in for a tool that does not exist, and counts as completed
-        if is_invalid:
-            tool = words(mapping(args).get("tool")) or tool
-        status = state.get("status")
-        started, ended = as_float(times.get("start")), as_float(times.get("end"))
-        return ToolCall(
-            key=words(part.get("id")) or f"{call_id}@{at}",
+    def _tool_call(self, part: dict[str, Any], turn: str, at: str) -> Iterator[Item]:
+        told = tool_call(part, at)
+        key = f"{told.tool_call_id}@{words(part.get('id')) or at}"
+        if child := child_session(part):
+            self.facts.parent_calls[child] = told.tool_call_id
+        call = ToolCall(
+            key=key,
             turn=turn,
             lane=self.facts.lane,
-            tool=tool,
-            call_id=call_id,
-            args=clip_strings(args, RESULT_CHARACTERS),
-            result=clip(words(state.get("output")) or words(state.get("error")), RESULT_CHARACTERS),
-            ok=status == "completed" and not is_invalid and metadata.get("exit") in (None, 0),
-            duration_ms=None if started is None or ended is None else max(0.0, ended - started),
-            started_at=timestamp(started) or at,
-            ended_at=timestamp(ended) or timestamp(started) or at,
-            interrupted=status not in ("completed", "error"),
+            tool=told.tool,
+            call_id=told.tool_call_id,
+            args=clip_strings(told.args, RESULT_CHARACTERS),
+            result=clip(told.result, RESULT_CHARACTERS),
+            ok=told.ok,
+            duration_ms=told.duration_ms,
+            started_at=told.started_at,
+            ended_at=max(told.started_at, told.ended_at),
+            interrupted=told.interrupted,
         )
-
-
-def _usage(told: dict[str, Any]) -> Usage:
-    tokens = mapping(told.get("tokens"))
-    cache, reasoning = mapping(tokens.get("cache")), count(tokens.get("reasoning"))
-    output = count(tokens.get("output")) + reasoning
-    parts = (count(tokens.get("input")), output, count(cache.get("read")), count(cache.get("write")))
-    total, cost = as_int(tokens.get("total")), dollars(told.get("cost"))
-    if not cost and sum(parts) > 0:
-        cost = None  # a model without prices costs zero in opencode's eyes; nobody knows its price
-    costs = Usage().costs if cost == Decimal(0) else None
-    return Usage(*parts, reasoning, sum(parts) if total is None or total < 0 else total, costs, cost)
+        yield call
+        if denial(part) is not None:
+            yield denied(call)

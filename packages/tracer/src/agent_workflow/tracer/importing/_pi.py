@@ -1,17 +1,15 @@
 """pi's sessions (``~/.pi/agent/sessions/**/*.jsonl``): a tree of entries, of which every branch was paid for."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from agent_workflow.tracer._json import as_float, as_int
-from agent_workflow.tracer._usage import Costs, Usage, dollars
-from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, words
-from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, Verdict
+from agent_workflow.tracer.agents._json_stream import mapping, text_of, words
+from agent_workflow.tracer.agents._pi_usage import pi_usage
+from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, Note, Purpose, Verdict
 from agent_workflow.tracer.importing._reading import SessionReader
 
-_PARTS: Final = ("input", "output", "cacheRead", "cacheWrite")
 _VERDICTS: Final[dict[str, Verdict]] = {
     "stop": "answered",
     "length": "cut_off",
@@ -23,10 +21,16 @@ _FAULTS: Final = {"length": "the reply was cut at the model's output limit", "ab
 
 @dataclass
 class PiReader(SessionReader):
-    """Reads a session file."""
+    """Reads a session file.
+
+    Attributes:
+        refused: key, turn, time and words of the newest message, if the provider's refusal is all it has.
+    """
 
     needles: ClassVar = (b'"message"', b'"session"', b'"compaction"', b'"branch_summary"')
     agent: ClassVar = "pi"
+
+    refused: list[str] = field(default_factory=list)
 
     def read(self, record: dict[str, Any], number: int) -> Iterator[Item]:
         """Take one entry in."""
@@ -38,8 +42,13 @@ class PiReader(SessionReader):
             self.facts.forked_from = words(record.get("parentSession"))
         elif kind == "message":
             yield from self._message(record, mapping(record.get("message")), at, number)
-        elif kind in ("compaction", "branch_summary") and isinstance(record.get("usage"), dict):
-            yield self._model_call(record, record, at, number)
+        elif kind in ("compaction", "branch_summary"):
+            if isinstance(record.get("usage"), dict):
+                yield self._model_call(record, record, at, number, "compaction")
+            if kind == "compaction":
+                key = f"{words(record.get('id'))} {at} compacted"
+                details = {"tokens_before": as_int(record.get("tokensBefore"))}
+                yield Note("compacted", key, self.turn(MAIN, at).key, MAIN, at, details)
 
     def _message(self, record: dict[str, Any], message: dict[str, Any], at: str, number: int) -> Iterator[Item]:
         role = message.get("role")
@@ -53,9 +62,10 @@ class PiReader(SessionReader):
             result, call_id = text_of(message.get("content")), words(message.get("toolCallId"))
             yield from self.finish_call(MAIN, call_id, result, ok, at, as_float(message.get("durationMs")))
             if isinstance(message.get("usage"), dict):
-                yield self._model_call(record, message, at, number)
+                yield self._model_call(record, message, at, number, "tool")
 
     def _assistant(self, record: dict[str, Any], message: dict[str, Any], at: str, number: int) -> Iterator[Item]:
+        yield from self._retried()
         stop_reason = words(message.get("stopReason"))
         content = message.get("content")
         for block in content if isinstance(content, list) else []:
@@ -65,11 +75,22 @@ class PiReader(SessionReader):
                 )
         error = words(message.get("errorMessage")) or _FAULTS.get(stop_reason, "")
         self.end(MAIN, at, _VERDICTS.get(stop_reason, "incomplete"), error, stop_reason)
+        if stop_reason == "error":
+            self.refused = [f"{words(record.get('id'))} {at} retried", self.turn(MAIN, at).key, at, error]
         if isinstance(message.get("usage"), dict):
-            yield self._model_call(record, message, at, number)
+            yield self._model_call(record, message, at, number, "turn")
 
-    def _model_call(self, record: dict[str, Any], told: dict[str, Any], at: str, number: int) -> ModelCall:
-        usage = _usage(told["usage"])
+    def _retried(self) -> Iterator[Item]:
+        """An answer behind a refusal in the same turn means that pi has tried again."""
+        key, turn, at, error = self.refused or ("", "", "", "")
+        self.refused = []
+        if turn and self.turn(MAIN, at).key == turn:
+            yield Note("retried", key, turn, MAIN, at, {"name": "auto_retry_start", "error": error})
+
+    def _model_call(
+        self, record: dict[str, Any], told: dict[str, Any], at: str, number: int, purpose: Purpose
+    ) -> ModelCall:
+        usage = pi_usage(told["usage"])
         identity = words(record.get("id")) or f"{self.facts.session_id} line {number}"
         return ModelCall(
             key=f"{identity}|{words(told.get('responseId'))}|{at}",
@@ -80,24 +101,5 @@ class PiReader(SessionReader):
             usage=usage,
             provider=words(told.get("provider")),
             raw=(usage.input, usage.output, usage.cache_read, usage.cache_write),
+            purpose=purpose,
         )
-
-
-def _usage(told: dict[str, Any]) -> Usage:
-    parts = [count(told.get(key)) for key in _PARTS]
-    reported = as_int(told.get("totalTokens"))
-    total = sum(parts) if reported is None or reported < 0 else reported
-    costs, cost = _costs(mapping(told.get("cost")), total)
-    return Usage(parts[0], parts[1], parts[2], parts[3], as_int(told.get("reasoning")), total, costs, cost)
-
-
-def _costs(told: dict[str, Any], tokens: int) -> tuple[Costs | None, Decimal | None]:
-    if tokens == 0:
-        return Usage().costs, Decimal(0)
-    parts = [part for key in _PARTS if (part := dollars(told.get(key))) is not None]
-    known: Costs | None = (parts[0], parts[1], parts[2], parts[3]) if len(parts) == len(_PARTS) else None
-    total = dollars(told.get("total"))
-    if total is None and known is not None:
-        total = sum(known, Decimal(0))
-    # A model without rates costs zero in pi's eyes; nobody knows its price.
-    return (known, total) if total else (None, None)

@@ -11,7 +11,9 @@ from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._locate import config_naming
 from agent_workflow.tracer._redaction import Redactor
 from agent_workflow.tracer.evidence._claiming import remove_left_behind
+from agent_workflow.tracer.evidence._errors import WasRecorded
 from agent_workflow.tracer.evidence._imported import publish_imported
+from agent_workflow.tracer.evidence._recorded import Recorded
 from agent_workflow.tracer.evidence._state_root import runs_directory, state_root
 from agent_workflow.tracer.importing._ledger import Ledger
 from agent_workflow.tracer.importing._report import ImportReport
@@ -62,13 +64,17 @@ def publish(
         report.unpublished.append(f"{root}: {error}")
         return
     now = time.time()
-    for number, (adw_id, last_record, changed_ns) in enumerate(waiting):
+    recorded = Recorded(root, min(began for _, began, _, _ in waiting))
+    for number, (adw_id, _, last_record, changed_ns) in enumerate(waiting):
         progress(number, len(waiting))
         if not _is_quiet(last_record, changed_ns, now, quiet_seconds):
             report.fresh.append(adw_id)
             continue
         try:
-            name = publish_imported(SessionFiles.of(data_dir, adw_id), db, root, redactor)
+            name = publish_imported(SessionFiles.of(data_dir, adw_id), db, root, redactor, recorded)
+        except WasRecorded:
+            name = None
+            report.recorded.append(adw_id)
         except (TracerError, OSError) as error:
             report.unpublished.append(f"session {adw_id}: {error}")
             continue

@@ -1,18 +1,15 @@
 """What the readers of all session files share: a state that survives between two imports, and open turns and calls."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final, Self
 
-from agent_workflow.tracer._clock import parse_time, stamp
 from agent_workflow.tracer._json import clip, clip_strings
-from agent_workflow.tracer.importing._items import Item, SessionFacts, ToolCall, Turn, Verdict
+from agent_workflow.tracer.agents._json_stream import trace_time
+from agent_workflow.tracer.importing._items import Item, Note, SessionFacts, ToolCall, Turn, Verdict
 
 RESULT_CHARACTERS: Final = 2_000
 TEXT_CHARACTERS: Final = 4_000
-_LATEST_SECOND: Final = 253_402_300_799  # of the year 9999
-_USUAL_TIME: Final = re.compile(r"[12]\d{3}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z")
 
 
 @dataclass
@@ -111,7 +108,7 @@ class SessionReader:
 
     def moment(self, told: object) -> str:
         """Read a time and keep the bounds; what is no time counts as the newest one before."""
-        at = timestamp(told)
+        at = trace_time(told)
         if not at:
             return self.last_at
         self.first_at = min(self.first_at or at, at)
@@ -144,26 +141,38 @@ class SessionReader:
         self.calls[f"{lane}\n{call_id}"] = OpenCall(self.turn(lane, at).key, lane, tool, kept, at, is_copy)
 
     def finish_call(
-        self, lane: str, call_id: str, result: str, ok: bool, at: str, duration_ms: float | None = None
+        self,
+        lane: str,
+        call_id: str,
+        result: str,
+        ok: bool,
+        at: str,
+        duration_ms: float | None = None,
+        *,
+        is_denied: bool = False,
     ) -> Iterator[Item]:
-        """Note that a tool returned; an answer to nothing is passed over, as is a second one."""
+        """Note that a tool returned, or was not allowed to run; an answer to nothing is passed over, as is a second."""
         call = self.calls.pop(f"{lane}\n{call_id}", None)
         self.turn(lane, at)
-        if call is not None:
-            yield ToolCall(
-                key=f"{call_id}@{call.at}",
-                turn=call.turn,
-                lane=lane,
-                tool=call.tool,
-                call_id=call_id,
-                args=call.args,
-                result=clip(result, RESULT_CHARACTERS),
-                ok=ok,
-                duration_ms=duration_ms,
-                started_at=call.at,
-                ended_at=at,
-                is_copy=call.is_copy,
-            )
+        if call is None:
+            return
+        returned = ToolCall(
+            key=f"{call_id}@{call.at}",
+            turn=call.turn,
+            lane=lane,
+            tool=call.tool,
+            call_id=call_id,
+            args=call.args,
+            result=clip(result, RESULT_CHARACTERS),
+            ok=ok,
+            duration_ms=duration_ms,
+            started_at=call.at,
+            ended_at=at,
+            is_copy=call.is_copy,
+        )
+        yield returned
+        if is_denied:
+            yield denied(returned)
 
     def _turn(self, lane: str, turn: OpenTurn) -> Turn:
         return Turn(
@@ -179,20 +188,7 @@ class SessionReader:
         )
 
 
-def timestamp(told: object) -> str:
-    """Write a time as the trace does.
-
-    Args:
-        told: ISO 8601 text, or milliseconds since 1970.
-
-    Returns:
-        UTC with milliseconds and ``+00:00``, empty for what is no time.
-    """
-    if isinstance(told, str):
-        if _USUAL_TIME.fullmatch(told):
-            return f"{told[:23]}+00:00"
-        moment = parse_time(told)
-        return stamp(moment.timestamp()) if moment else ""
-    if isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told / 1000 <= _LATEST_SECOND:
-        return stamp(told / 1000)
-    return ""
+def denied(call: ToolCall) -> Note:
+    """Note that a tool was not allowed to run; what came back says why."""
+    details = {"tool": call.tool, "tool_call_id": call.call_id, "reason": call.result}
+    return Note("denied", f"{call.key} denied", call.turn, call.lane, call.ended_at, details, call.is_copy)

@@ -36,6 +36,7 @@ class ImportReport:
         waiting: sentences on tails without a newline, which a writer may still complete.
         unreadable: sentences on files and folders that could not be read.
         published: names of the runs that were published, oldest first.
+        recorded: sessions that are evidence already, since they were recorded while they went on.
         fresh: sessions that may still be at work; a later import publishes them.
         unpublished: sentences on sessions that cannot be published; the next import tries again.
         catalogue: the price list that estimates are from, empty when there is none.
@@ -51,6 +52,7 @@ class ImportReport:
     waiting: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     published: list[str] = field(default_factory=list)
+    recorded: list[str] = field(default_factory=list)
     fresh: list[str] = field(default_factory=list)
     unpublished: list[str] = field(default_factory=list)
     catalogue: str = ""

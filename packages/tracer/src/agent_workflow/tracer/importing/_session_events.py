@@ -4,17 +4,21 @@ import heapq
 from collections.abc import Iterator
 from typing import Any, Final
 
+from agent_workflow.tracer._account import told_denials
 from agent_workflow.tracer._sending import tool_label
 from agent_workflow.tracer._usage import money
+from agent_workflow.tracer.agents import Denial
 from agent_workflow.tracer.importing._items import MAIN
 from agent_workflow.tracer.importing._ledger import Ledger
 from agent_workflow.tracer.importing._session_turns import ToldTurn, read_turns, sum_up
 from agent_workflow.tracer.importing._trace_event import Event, content_id
-from agent_workflow.tracer.importing._turn_spend import basis_of
+from agent_workflow.tracer.importing._turn_spend import TurnSpend, basis_of
 from agent_workflow.tracer.pricing import Prices
 
 ENGINEER: Final = "engineer"
 _MOST_SOURCES: Final = 100
+_WITHIN: Final = 3  # between the start of a turn and its end
+_TELL_RETRIES: Final = frozenset(["pi"])  # of the others some are in no record, so that none told is not none
 
 
 class ImportedSession:
@@ -23,14 +27,14 @@ class ImportedSession:
     def __init__(self, ledger: Ledger, adw_id: str, prices: Prices | None) -> None:
         """Read its turns and model calls."""
         self.adw_id = adw_id
-        self._ledger = ledger
+        self._items = ledger.items_of(adw_id)
         self._sources = ledger.sources_of(adw_id)
         self._facts = self._sources[0].facts if self._sources else {}
         self.agent = str(self._facts.get("agent", ""))
         self._labels = {lane: label for source in self._sources for lane, label in source.facts["labels"].items()}
         self._parents = {lane: call for source in self._sources for lane, call in source.facts["parent_calls"].items()}
         self._catalogue = prices.catalogue if prices else ""
-        self._turns = read_turns(ledger, adw_id, prices)
+        self._turns = read_turns(self._items, prices)
         self._request_id = f"{adw_id}_01_request"
         self._phase_id = f"{adw_id}_02_conversation"
         for turn in self._turns.values():
@@ -107,7 +111,7 @@ class ImportedSession:
                     "model": _newest(own, "model") or None,
                     "color": None,
                     "session_id": self._facts["session_id"],
-                    "context_tokens": _newest(own, "context"),
+                    "context_tokens": _context(own),
                     "context_window": self._facts["window"] if lane == MAIN else None,
                     "created_at": own[0].data["at"],
                     "last_used_at": max(turn.data["ended_at"] for turn in own),
@@ -121,7 +125,7 @@ class ImportedSession:
     def events(self) -> Iterator[Event]:
         """Yield all events by time."""
         framing = sorted(self._framing(), key=lambda one: one[0])
-        calls = (((event.at, 3), event) for event in self._tool_calls())
+        calls = (((event.at, _WITHIN), event) for event in self._tool_calls())
         for _, event in heapq.merge(framing, calls, key=lambda one: one[0]):
             yield event
 
@@ -140,6 +144,17 @@ class ImportedSession:
         for turn in self._turns.values():
             yield (turn.data["at"], 2), self._start(turn)
             yield (turn.data["ended_at"], 4), self._end(turn)
+            for note in turn.notes:
+                if note["happening"] != "denied":  # which the end of the turn tells
+                    yield (note["at"], _WITHIN), self._noted(turn, note)
+
+    def _noted(self, turn: ToldTurn, note: dict[str, Any]) -> Event:
+        """Tell of a retry or a compaction as the recorder does."""
+        details = dict(note["details"])
+        name = str(details.pop("name", "")) if note["happening"] == "retried" else "compaction"
+        payload = {**details, "agent": self.name_of(note["lane"])}
+        identity = self._id("note", note["lane"], note["key"])
+        return Event(identity, note["at"], self._phase_id, "log", name, payload, turn.start_id)
 
     def _event(self, kind: str, phase: dict[str, Any], at: str, payload: dict[str, Any]) -> Event:
         return Event(self._id(kind, phase["phase_id"]), at, phase["phase_id"], kind, phase["name"], payload)
@@ -170,7 +185,7 @@ class ImportedSession:
         """Return what a sub-agent is nested in: the call that started it, else the turn that ran then."""
         if lane == MAIN:
             return ""
-        called = self._ledger.call_key(self.adw_id, self._parents.get(lane, ""))
+        called = self._items.call_key(self._parents.get(lane, ""))
         if called:
             return self._id("tool_call", *called)
         running = [turn for turn in self._turns.values() if turn.data["lane"] == MAIN and turn.data["at"] <= at]
@@ -178,24 +193,12 @@ class ImportedSession:
 
     def _end(self, turn: ToldTurn) -> Event:
         data, spend = turn.data, turn.spend
-        usage = spend.usage
-        send = {
-            "verdict": data["verdict"],
-            "stop_reason": data["stop_reason"],
-            "error": data["error"] or None,
-            "turns": spend.calls,
-            "usage": usage.payload(),
-            "usage_known": "whole",
-            "subagent_usage": None,
-            "cost_basis": "none" if usage.total_cost is None else "agent_reported",
-            "model": spend.model or None,
-            "session_id": self._facts["session_id"],
-        }
+        everything, parts = spend.everything, _spent(spend)
         payload = {
-            "cost": money(usage.total_cost),
-            "tokens": usage.total,
-            "usage": usage.payload(),
-            "sends": [send],
+            "cost": money(everything.total_cost),
+            "tokens": everything.total,
+            **parts,
+            "sends": [{**self._send(turn), **parts}],
             "context_tokens": spend.context,
             "context_window": self._facts["window"] if data["lane"] == MAIN else None,
             "session_id": self._facts["session_id"],
@@ -205,11 +208,30 @@ class ImportedSession:
         }
         identity = self._id("agent_end", data["lane"], data["key"])
         name = self.name_of(data["lane"])
-        return Event(identity, data["ended_at"], self._phase_id, "agent_end", name, payload, turn.start_id, usage.total)
+        tokens = everything.total
+        return Event(identity, data["ended_at"], self._phase_id, "agent_end", name, payload, turn.start_id, tokens)
+
+    def _send(self, turn: ToldTurn) -> dict[str, Any]:
+        data, spend = turn.data, turn.spend
+        retries = len(turn.noted("retried"))
+        return {
+            "verdict": data["verdict"],
+            "stop_reason": data["stop_reason"],
+            "error": data["error"] or None,
+            "turns": spend.turns,
+            # What was under way when the record stops is not in it.
+            "usage_known": "partial" if data["verdict"] == "incomplete" else "whole",
+            "subagent_usage": None,
+            "cost_basis": "none" if spend.usage.total_cost is None else "agent_reported",
+            "model": spend.model or None,
+            "session_id": self._facts["session_id"],
+            "retries": retries if retries or self.agent in _TELL_RETRIES else None,
+            "denials": told_denials([Denial(**note["details"]) for note in turn.noted("denied")]),
+        }
 
     def _tool_calls(self) -> Iterator[Event]:
         fallback = next(iter(self._turns.values())).start_id
-        for call in self._ledger.tool_calls(self.adw_id):
+        for call in self._items.tool_calls():
             turn = self._turns.get((call["lane"], call["turn"]))
             agent = self.name_of(call["lane"])
             payload: dict[str, Any] = {
@@ -234,8 +256,21 @@ class ImportedSession:
         return content_id(self.adw_id, *parts)
 
 
+def _spent(spend: TurnSpend) -> dict[str, Any]:
+    return {
+        "usage": spend.usage.payload(),
+        "compaction_usage": spend.compaction.payload() if spend.compaction else None,
+        "tool_usage": spend.tools.payload() if spend.tools else None,
+    }
+
+
 def _newest(turns: list[ToldTurn], name: str) -> Any:  # noqa: ANN401 - of any field
     return next((value for turn in reversed(turns) if (value := getattr(turn.spend, name))), None)
+
+
+def _context(turns: list[ToldTurn]) -> int | None:
+    """Return how full the window was last, ``None`` where it was compacted since."""
+    return next((turn.spend.context for turn in reversed(turns) if turn.spend.context_at), None)
 
 
 def _error(turn: dict[str, Any]) -> str:

@@ -4,19 +4,19 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from agent_workflow.tracer._ids import is_valid_id
 from agent_workflow.tracer._json import MAX_LINE_BYTES, decode_record
+from agent_workflow.tracer.importing._batch import Batch
 from agent_workflow.tracer.importing._formats import READERS, reader_for, refresh
-from agent_workflow.tracer.importing._items import MAIN, Item, ModelCall, SessionFacts
+from agent_workflow.tracer.importing._items import MAIN, Item, SessionFacts
 from agent_workflow.tracer.importing._ledger import Ledger, Source
 from agent_workflow.tracer.importing._reading import SessionReader
 from agent_workflow.tracer.importing._source_files import Looked, mark_of, open_source, whole_lines
 
-_BATCH: Final = 2_000
 _BEGINNING: Final = 256 * 1024
 _MOST_DAMAGED: Final = 100
 _DOCUMENT: Final = ".json"
@@ -40,43 +40,6 @@ class Taken:
     waiting: int = 0
     damaged: list[str] = field(default_factory=list)
     more_damaged: int = 0
-
-
-class _Batch:
-    """Items on their way into the ledger; what comes again in the meantime is put together."""
-
-    def __init__(self, ledger: Ledger, source: int) -> None:
-        self._ledger = ledger
-        self._source = source
-        self._items: dict[tuple[type[Item], str], tuple[int, Item]] = {}
-
-    def add(self, item: Item, number: int) -> None:
-        key = (type(item), item.key)
-        known = self._items.get(key)
-        if known is not None:
-            number, item = known[0], _merged(known[1], item)
-        self._items[key] = (number if isinstance(item, ModelCall) else 0, item)
-        if len(self._items) >= _BATCH:
-            self.flush()
-
-    def flush(self) -> None:
-        self._ledger.add(self._source, self._items.values())
-        self._items.clear()
-
-
-def _merged(first: Item, second: Item) -> Item:
-    is_copy = first.is_copy or second.is_copy
-    if not isinstance(first, ModelCall) or not isinstance(second, ModelCall):
-        return replace(second, is_copy=is_copy)
-    one, other = first.raw, second.raw
-    return replace(
-        second,
-        turn=first.turn,
-        at=first.at,
-        is_copy=is_copy,
-        lines=first.lines + second.lines,
-        raw=(one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3]),
-    )
 
 
 def take_file(ledger: Ledger, path: Path, looked: Looked) -> Taken:
@@ -141,7 +104,7 @@ def take_document(ledger: Ledger, path: str, looked: Looked, record: dict[str, A
     try:
         reader = READERS["opencode"](facts=SessionFacts("opencode"))
         number = ledger.new_source(path)
-        batch = _Batch(ledger, number)
+        batch = Batch(ledger, number)
         for item in (*reader.read(record, 1), *reader.unsettled()):
             batch.add(item, 1)
         batch.flush()
@@ -219,7 +182,7 @@ class _Taking:
             return self.taken  # being written, perhaps: what it said before holds until it can be read again
         start = self.offset
         number = before.source if before else self.ledger.new_source(str(self.path))
-        batch = _Batch(self.ledger, number)
+        batch = Batch(self.ledger, number)
         for item, line in self._items(reader):
             batch.add(item, line)
         for item in reader.unsettled():

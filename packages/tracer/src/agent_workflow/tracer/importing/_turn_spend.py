@@ -40,19 +40,26 @@ class TurnSpend:
     """Sums over the model calls of a turn.
 
     Attributes:
-        usage: of those that count here.
+        calls, turns: of a model, and those of them that the conversation itself is made of.
+        usage: of the conversation itself, as far as it counts here.
+        compaction, tools: of shortening the conversation, and of tools that called a model; ``None`` without any.
         estimated: what those without reported money would have cost, ``None`` unless all of them have a price.
         bases: where the money of each comes from.
-        context: tokens of the newest call.
+        context: tokens of the conversation's newest call, ``None`` when nobody knows.
+        context_at: since when.
         model: of the newest call.
     """
 
     calls: int = 0
+    turns: int = 0
     usage: Usage = field(default_factory=Usage)
+    compaction: Usage | None = None
+    tools: Usage | None = None
     estimated: Decimal | None = None
     has_unpriced: bool = False
     bases: set[CostBasis] = field(default_factory=set)
     context: int | None = None
+    context_at: str = ""
     model: str = ""
     groups: dict[tuple[str, str, str, CostBasis], SpendGroup] = field(default_factory=dict)
     raw: dict[tuple[str, str], RawGroup] = field(default_factory=dict)
@@ -62,8 +69,8 @@ class TurnSpend:
         usage = usage_of(dict(call))
         basis, amount = _money_of(call, usage, at, prices)
         self.calls += 1
-        self.usage += usage
-        self.context, self.model = usage.total or self.context, call["model"] or self.model
+        self._add(call["purpose"], usage, at)
+        self.model = call["model"] or self.model
         if usage.total:
             self.bases.add(basis)
         if basis in ("estimated", "subscription") and amount is not None:
@@ -75,6 +82,27 @@ class TurnSpend:
         group.calls += 1
         group.usage += usage
         group.amount = None if group.amount is None or amount is None else group.amount + amount
+
+    def _add(self, purpose: str, usage: Usage, at: str) -> None:
+        if purpose == "compaction":
+            self.compaction = (self.compaction or Usage()) + usage
+        elif purpose == "tool":
+            self.tools = (self.tools or Usage()) + usage
+        else:
+            self.turns += 1
+            self.usage += usage
+            if usage.total:
+                self.context, self.context_at = usage.total, at
+
+    @property
+    def everything(self) -> Usage:
+        """All that was spent."""
+        return self.usage + (self.compaction or Usage()) + (self.tools or Usage())
+
+    def compacted(self, at: str) -> None:
+        """Nobody knows how full the window is since then, unless a call came later."""
+        if at >= self.context_at:
+            self.context, self.context_at = None, at
 
     def count_raw(self, model: str, at: str, raw: tuple[int, ...]) -> None:
         """Add the lines of a model call, whether it counts here or not."""

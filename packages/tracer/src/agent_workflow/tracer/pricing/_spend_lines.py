@@ -210,7 +210,7 @@ def _estimated(line: SpendLine, prices: Prices | None, provider: str) -> SpendLi
     """Put a price to a line that has none."""
     if line.amount is not None or prices is None or line.other or line.basis == "billed":
         return line
-    provider = provider or line.model.rpartition("/")[0] or _PROVIDERS.get(line.agent, "")
+    provider = provider or line.model[: max(0, line.model.find("/"))] or _PROVIDERS.get(line.agent, "")
     if not provider:
         return line
     usage = Usage(*line.tokens, None, sum(line.tokens), None, None)

@@ -190,6 +190,7 @@ class Agent:
             harness_engineering=(),
             root=self._phase.run.config.root,
             continues=continues,
+            stderr_file=self._phase.run.files.agent(self._lane) / "stderr.log",
         )
 
 

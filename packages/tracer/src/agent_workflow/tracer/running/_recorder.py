@@ -6,6 +6,7 @@ Whatever fails here is told to the user once and goes no further: the front does
 import io
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -84,26 +85,29 @@ class Inbox:
         self._launch = launch
         self._commands: dict[int, str] = {}
         self._is_over = False
+        self._lines: deque[bytes] = deque()
         self._rest = b""
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Yield the words of each message; the last is ``done`` or ``killed``."""
+        """Yield the words of each message; the last is ``done`` or ``killed``. Who stops in between may begin again."""
         while not self._is_over:
-            data = os.read(self._descriptor, _PIECE)
-            if not data:
-                self._is_over = True
-                self._end_command()
-                yield ["killed"]
-                return
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            for line in lines:
-                words = line.decode().split(" ")
-                if words[0] == "start":
-                    self._commands[int(words[1])] = start_marker(int(words[1]))
-                elif words[0] == "end":
-                    self._commands.clear()
-                self._is_over = self._is_over or words[0] in ("done", "refused")
-                yield words
+            if not self._lines:
+                data = os.read(self._descriptor, _PIECE)
+                if not data:
+                    self._is_over = True
+                    self._end_command()
+                    yield ["killed"]
+                    return
+                *lines, self._rest = (self._rest + data).split(b"\n")
+                self._lines.extend(lines)
+                continue
+            words = self._lines.popleft().decode().split(" ")
+            if words[0] == "start":
+                self._commands[int(words[1])] = start_marker(int(words[1]))
+            elif words[0] == "end":
+                self._commands.clear()
+            self._is_over = words[0] in ("done", "refused")
+            yield words
 
     def _end_command(self) -> None:
         if self._launch.terminal is not None:
