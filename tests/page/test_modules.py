@@ -7,6 +7,8 @@ import pytest
 from page_server import Looker
 from playwright.sync_api import Page
 
+from agent_workflow.cli.supervisor.runs import LIVE
+
 pytestmark = pytest.mark.browser
 
 
@@ -221,3 +223,45 @@ def test_how_a_call_with_a_cut_payload_went_is_told_beside_it(page: Page) -> Non
 
     assert [True, False, None] == found["ok"]
     assert [2] == found["bad"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\U0001f469\u200d\U0001f469\u200d\U0001f466", None),
+        ("\U0001f3f3\ufe0f\u200d\U0001f308", None),
+        ("\U0001f44b\U0001f3fd\u200d\U0001f680", None),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", None),
+        ("\u0915\u094d\u200d\u0937", None),
+        ("pay\u200dpal", "pay[U+200D]pal"),
+        ("pay\u200cpal", "pay[U+200C]pal"),
+        ("\u200d\U0001f469", "[U+200D]\U0001f469"),
+        ("a\u202eb\u200bc", "a[U+202E]b[U+200B]c"),
+    ],
+)
+def test_joiners_are_kept_where_they_make_the_sign(page: Page, text: str, shown: str | None) -> None:
+    """Families of emoji, Persian and Indic words stay whole; anywhere else what is invisible is shown."""
+    assert (shown or text) == ask(page, "core/text.js", "return it.visible(value);", text)
+
+
+def test_an_address_keeps_a_question_mark_in_its_query(page: Page) -> None:
+    """As somebody may type it."""
+    found = ask(
+        page,
+        "core/router.js",
+        "const { path, query } = it.readRoute(value); return [path, query.get('q')];",
+        "#/s/a?q=why?",
+    )
+
+    assert [["s", "a"], "why?"] == found
+
+
+def test_every_state_of_a_live_run_counts_as_not_ended(page: Page) -> None:
+    """What the supervisor looks after is asked for, kept, and has a mark of its own."""
+    asked = ask(page, "fleet/overview.js", "return it.OPEN_STATES;")
+    kept = ask(page, "fleet/words.js", "return [...it.ACTIVE];")
+    marks = ask(page, "core/status.js", "return value.map((word) => it.statusOf(word).glyph);", sorted(LIVE))
+
+    assert set(asked) >= LIVE
+    assert set(kept) >= set(asked)
+    assert "•" not in marks

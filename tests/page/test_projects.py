@@ -50,6 +50,11 @@ def test_a_missing_project_is_told_and_hides_no_other(with_missing: str, look_aw
     """Its name is in the choice, its list says what is wrong."""
     page = look_away.open(with_missing)
     expect(page.locator("[role=row][data-status]")).to_have_count(7)
+    page.set_viewport_size({"width": 360, "height": 740})
+    picker, theme = (found.bounding_box() for found in (page.get_by_label("project"), page.get_by_label("theme:")))
+    assert picker
+    assert theme
+    assert theme["y"] + theme["height"] <= picker["y"]  # on a telephone it has a line of its own
     page.get_by_label("project").select_option(index=1)
     expect(page.locator(".note")).to_contain_text("no trace database")
     expect(page.get_by_text("No session yet")).to_be_visible()
