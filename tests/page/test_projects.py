@@ -1,12 +1,13 @@
 """Several databases at once: each has its own list, and one that is missing says so."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_demo import DemoProject
+from page_demo import DemoProject, wait_for
 from page_server import Looker, Server
-from playwright.sync_api import expect
+from playwright.sync_api import Error, Route, expect
 
 pytestmark = pytest.mark.browser
 
@@ -44,6 +45,28 @@ def test_each_project_has_its_own_sessions_and_addresses(two: str, look: Looker)
     expect(page.get_by_role("region", name="Why")).to_contain_text("2 tests failed")
     page.keyboard.press("Escape")
     expect(rows).to_have_count(1)
+
+
+def test_a_late_reply_of_another_project_is_never_shown(two: str, look: Looker) -> None:
+    """Whoever has gone on to another project sees that one, though the list of the one before comes last."""
+    page = look.open(f"{two}#/p/other")
+    rows = page.locator("[role=row][data-status]")
+    expect(rows).to_have_count(1)
+    held: list[Route] = []
+    page.route("**/api/projects/project/sessions?**", held.append)
+    page.get_by_label("project").select_option("project")
+    wait_for(lambda: held or page.wait_for_timeout(50))
+    page.get_by_label("project").select_option("other")
+    expect(rows).to_have_count(1)
+
+    for route in held:
+        with contextlib.suppress(Error):  # the page gave it up
+            route.continue_()
+    page.unroute_all()
+    page.wait_for_timeout(500)
+
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("demo0004")
 
 
 def test_a_missing_project_is_told_and_hides_no_other(with_missing: str, look_away: Looker) -> None:
