@@ -1,6 +1,8 @@
 """Fixtures around the page: a real Chromium, a real server, real traces."""
 
+import fcntl
 import os
+import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,12 +54,23 @@ def look_away(chromium: Browser) -> Iterator[Looker]:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProject]:
-    """Record one session for each way a run ends."""
-    project = DemoProject(tmp_path_factory.mktemp("demo") / "project")
-    project.record_all()
-    yield project
-    project.close()
+def demo(tmp_path_factory: pytest.TempPathFactory) -> DemoProject:
+    """Record one session for each way a run ends; of several test processes the first one records for all of them."""
+    ours = tmp_path_factory.mktemp("demo")
+    shared = tmp_path_factory.getbasetemp().parent / "demo" if "PYTEST_XDIST_WORKER" in os.environ else ours / "demo"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "recorded").exists():
+            shutil.rmtree(shared / "project", ignore_errors=True)
+            project = DemoProject(shared / "project")
+            try:
+                project.record_all()
+            finally:
+                project.close()
+            (shared / "recorded").touch()
+    shutil.copytree(shared / "project", ours / "project")
+    return DemoProject(ours / "project")
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ SCREENS = (
 )
 
 
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 STOP = """(() => {
   const at = document.activeElement;
   const seen = ["", "::after"].some((part) => getComputedStyle(at, part || null).outlineStyle !== "none");
@@ -36,7 +37,7 @@ def test_axe_finds_nothing_serious(look: Looker, served: str, dark: bool, width:
     for address, sign in SCREENS:
         page.goto(served + address)
         expect(page.get_by_text(sign).first).to_be_attached()
-        page.wait_for_timeout(300)
+        page.evaluate(TWO_FRAMES)
         if serious := findings(page):
             found[address] = serious
 

@@ -144,8 +144,10 @@ def test_a_replaced_database_is_shown_without_a_reload(sound: Path, server: Serv
 def test_a_locked_database_is_told_and_read_when_it_is_free(sound: Path, server: Server, look_away: Looker) -> None:
     """A writer holds the whole file for itself: before the page is opened, and while it is."""
     holder = sqlite3.connect(sound, isolation_level=None)
+    server.stop()  # while it has the file open, the journal's mode cannot be changed
     holder.execute("PRAGMA journal_mode = DELETE").fetchone()
     holder.execute("BEGIN EXCLUSIVE")
+    server.start()
     page = look_away.open(server.address)
 
     says(page, "locked")
@@ -161,6 +163,21 @@ def test_a_locked_database_is_told_and_read_when_it_is_free(sound: Path, server:
     holder.execute("COMMIT")
     holder.close()
     expect(page.get_by_text("Another request")).to_be_visible(timeout=PATIENTLY)
+    shows_the_session(page)
+
+
+def test_the_page_says_that_the_server_is_away_and_recovers(sound: Path, server: Server, look_away: Looker) -> None:
+    """A calm banner while it is gone; what was read stays; everything goes on by itself."""
+    page = look_away.open(server.address)
+    shows_the_session(page)
+
+    server.stop()
+    expect(page.locator(".banner")).to_contain_text("The server has not answered since", timeout=PATIENTLY)
+    expect(page.locator("[role=row][data-status]")).to_have_count(1)
+
+    server.start()
+    expect(page.locator(".banner")).to_have_count(0, timeout=PATIENTLY)
+    expect(page.locator(".pulse")).to_contain_text("up to date")
     shows_the_session(page)
 
 
@@ -209,15 +226,15 @@ def test_databases_of_every_writer_are_shown(tmp_path: Path, serving: Serving, l
         assert [trace.path] == list(trace.path.parent.iterdir()), writer
         databases.append(trace.path)
     server = serving(*databases)
+    page = look.open(server.address)
     for number, writer in enumerate(FOREIGN):
         base = f"{server.address}#/p/writer-{number}"
-        page = look.open(base)
+        page.goto(base)
         shows_the_session(page)
         expect(page.locator("[role=row][data-status]"), writer).to_contain_text("gates failed after 2 attempt(s)")
         page.goto(f"{base}/s/aaaa0001/phase/aaaa0001_02_build")
         expect(page.get_by_role("complementary", name="Phase"), writer).to_contain_text("tests_pass")
         expect(page.locator(".event-row .row-link"), writer).to_have_count(6)
-        page.close()
 
 
 @pytest.mark.parametrize("word", ["stopped", "paused", "waiting", "queued", "a word of 2031", None])

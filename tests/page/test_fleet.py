@@ -100,3 +100,13 @@ def test_without_an_index_the_fleet_says_how_to_make_one(without_index: str, loo
     page = look.open(f"{without_index}#/fleet")
     expect(page.get_by_text("There is no index yet")).to_be_visible()
     expect(page.get_by_text("agent-workflow index rebuild")).to_be_visible()
+
+
+def test_words_in_tables_stay_words_on_a_telephone(look: Looker, served: str) -> None:
+    """A table that is too wide scrolls; its cells are not squeezed to a letter a line."""
+    page = look.open(f"{served}#/fleet/index", width=360, height=740)
+    expect(page.get_by_text("run index failed")).to_be_visible()
+    widths = page.locator(".scrolls td:has(> .wrap)").evaluate_all("(cells) => cells.map((cell) => cell.clientWidth)")
+
+    assert len(widths) >= 2
+    assert min(widths) > 120

@@ -7,6 +7,8 @@ import pytest
 from page_server import Looker
 from playwright.sync_api import Page
 
+from agent_workflow.cli.supervisor.runs import LIVE
+
 pytestmark = pytest.mark.browser
 
 
@@ -205,24 +207,61 @@ def test_a_long_session_keeps_few_payloads(page: Page) -> None:
     assert 2000 == found["ends"]
 
 
-SETTLE = """
+CUT = """
 const log = new it.EventLog();
-const events = [1, 2, 3, 4].map((rowid) => ({ rowid, event_id: `evt_${rowid}`, type: 'tool_call', payload_cut: true,
-  payload_json: JSON.stringify('the beginning of a long text'), started_at: '2026-07-01T12:00:00.000+00:00' }));
-log.absorb({ reset: false, generation: 'g', anchor: 'a', cursor: 4, has_more: false, events });
-const goesOn = [log.settle({ rowid: [1, 2], ok: [1, 0], has_more: true })];
-goesOn.push([...log.unsure.keys()]);
-goesOn.push(log.settle({ rowid: [3], ok: [0], has_more: false }));
-const [ok, bad] = [log.events.map((event) => event.ok), log.problems.map((one) => one.rowid)];
-return { goesOn, left: log.unsure.size, ok, bad };
+const events = [1, 0, null].map((ok, index) => ({ rowid: index + 1, event_id: `evt_${index}`, type: 'tool_call', ok,
+  payload_cut: true, payload_json: JSON.stringify('the beginning of a long text'),
+  started_at: '2026-07-01T12:00:00.000+00:00' }));
+log.absorb({ reset: false, generation: 'g', anchor: 'a', cursor: 3, has_more: false, events });
+return { ok: log.events.map((event) => event.ok), bad: log.problems.map((one) => one.rowid) };
 """
 
 
-def test_how_cut_calls_went_is_read_to_the_end_of_the_timeline(page: Page) -> None:
-    """A timeline that goes on is read on; a call of which nothing is known stays unknown and is not asked for again."""
-    found = ask(page, "trace/event-log.js", SETTLE)
+def test_how_a_call_with_a_cut_payload_went_is_told_beside_it(page: Page) -> None:
+    """A call of which nothing is known stays unknown."""
+    found = ask(page, "trace/event-log.js", CUT)
 
-    assert [True, [3, 4], False] == found["goesOn"]
-    assert 0 == found["left"]
-    assert [True, False, False, None] == found["ok"]
-    assert [2, 3] == found["bad"]
+    assert [True, False, None] == found["ok"]
+    assert [2] == found["bad"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\U0001f469\u200d\U0001f469\u200d\U0001f466", None),
+        ("\U0001f3f3\ufe0f\u200d\U0001f308", None),
+        ("\U0001f44b\U0001f3fd\u200d\U0001f680", None),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", None),
+        ("\u0915\u094d\u200d\u0937", None),
+        ("pay\u200dpal", "pay[U+200D]pal"),
+        ("pay\u200cpal", "pay[U+200C]pal"),
+        ("\u200d\U0001f469", "[U+200D]\U0001f469"),
+        ("a\u202eb\u200bc", "a[U+202E]b[U+200B]c"),
+    ],
+)
+def test_joiners_are_kept_where_they_make_the_sign(page: Page, text: str, shown: str | None) -> None:
+    """Families of emoji, Persian and Indic words stay whole; anywhere else what is invisible is shown."""
+    assert (shown or text) == ask(page, "core/text.js", "return it.visible(value);", text)
+
+
+def test_an_address_keeps_a_question_mark_in_its_query(page: Page) -> None:
+    """As somebody may type it."""
+    found = ask(
+        page,
+        "core/router.js",
+        "const { path, query } = it.readRoute(value); return [path, query.get('q')];",
+        "#/s/a?q=why?",
+    )
+
+    assert [["s", "a"], "why?"] == found
+
+
+def test_every_state_of_a_live_run_counts_as_not_ended(page: Page) -> None:
+    """What the supervisor looks after is asked for, kept, and has a mark of its own."""
+    asked = ask(page, "fleet/overview.js", "return it.OPEN_STATES;")
+    kept = ask(page, "fleet/words.js", "return [...it.ACTIVE];")
+    marks = ask(page, "core/status.js", "return value.map((word) => it.statusOf(word).glyph);", sorted(LIVE))
+
+    assert set(asked) >= LIVE
+    assert set(kept) >= set(asked)
+    assert "•" not in marks

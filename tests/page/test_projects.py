@@ -1,12 +1,13 @@
 """Several databases at once: each has its own list, and one that is missing says so."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_demo import DemoProject
+from page_demo import DemoProject, wait_for
 from page_server import Looker, Server
-from playwright.sync_api import expect
+from playwright.sync_api import Error, Route, expect
 
 pytestmark = pytest.mark.browser
 
@@ -46,10 +47,37 @@ def test_each_project_has_its_own_sessions_and_addresses(two: str, look: Looker)
     expect(rows).to_have_count(1)
 
 
+def test_a_late_reply_of_another_project_is_never_shown(two: str, look: Looker) -> None:
+    """Whoever has gone on to another project sees that one, though the list of the one before comes last."""
+    page = look.open(f"{two}#/p/other")
+    rows = page.locator("[role=row][data-status]")
+    expect(rows).to_have_count(1)
+    held: list[Route] = []
+    page.route("**/api/projects/project/sessions?**", held.append)
+    page.get_by_label("project").select_option("project")
+    wait_for(lambda: held or page.wait_for_timeout(50))
+    page.get_by_label("project").select_option("other")
+    expect(rows).to_have_count(1)
+
+    for route in held:
+        with contextlib.suppress(Error):  # the page gave it up
+            route.continue_()
+    page.unroute_all()
+    page.wait_for_timeout(500)
+
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("demo0004")
+
+
 def test_a_missing_project_is_told_and_hides_no_other(with_missing: str, look_away: Looker) -> None:
     """Its name is in the choice, its list says what is wrong."""
     page = look_away.open(with_missing)
     expect(page.locator("[role=row][data-status]")).to_have_count(7)
+    page.set_viewport_size({"width": 360, "height": 740})
+    picker, theme = (found.bounding_box() for found in (page.get_by_label("project"), page.get_by_label("theme:")))
+    assert picker
+    assert theme
+    assert theme["y"] + theme["height"] <= picker["y"]  # on a telephone it has a line of its own
     page.get_by_label("project").select_option(index=1)
     expect(page.locator(".note")).to_contain_text("no trace database")
     expect(page.get_by_text("No session yet")).to_be_visible()

@@ -58,6 +58,11 @@ def test_search_and_filters_are_in_the_address(look: Looker, served: str) -> Non
     page.reload()
     expect(rows).to_have_count(1)
     expect(page.get_by_label("Search sessions")).to_have_value("demo0002")
+    rows.get_by_role("link").first.click()
+    expect(page.locator("table.phases")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile("q=demo0002"))
+    expect(rows).to_have_count(1)
 
     page.locator("main").press("Escape")
     expect(rows).to_have_count(7)

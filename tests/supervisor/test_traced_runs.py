@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from supervisor_lab import Host, Record, command, records, wait_for
-from tracer_lab import ENVELOPE, Project
+from tracer_lab import ENVELOPE, PREAMBLE, Project
 
 from agent_workflow.index_store import query, sync
 
@@ -111,6 +111,38 @@ def test_killed_workflow_is_closed_with_its_incident_in_the_seal(host: Host, pro
         (row["executor_result"], row["evidence_complete"], row["open_incident_count"]) for row in rows
     ]
     assert "1 ended" in command(host.root, "supervisor", "once").stdout
+
+
+CONTAINED = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+
+
+def can_contain() -> bool:
+    """Tell whether we may make a pid namespace."""
+    try:
+        return subprocess.run([*CONTAINED, "true"], capture_output=True, timeout=30).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not can_contain(), reason="only root, with util-linux, makes a pid namespace")
+def test_run_in_a_container_is_lost_only_when_it_is(host: Host, project: Project) -> None:
+    """Its pid is that of another program here. It is known by its start, and not taken for gone while it lives."""
+    hang = {"name": "bash", "arguments": {"command": "touch started; sleep 3600"}}
+    project.script([{"text": "", "tools": [hang]}])
+    script = project.root / "adws/adw_run1.py"
+    script.write_text(PREAMBLE + HANG)
+    words = [*CONTAINED, sys.executable, str(script), "run1"]
+    process = subprocess.Popen(words, cwd=project.root, env=project.environment, stdin=subprocess.DEVNULL)
+    project.wait_for_agent("run1")
+
+    alive = host.look_anew()
+    process.kill()
+    process.wait()
+    wait_for(lambda: host.look_anew().remediations)
+
+    assert ("unknown", []) == (alive.health[0].condition, alive.incidents)
+    assert [(MISSING, "open"), (MISSING, "resolved")] == said(host)
+    assert "fail" == project.session("run1")["status"]
 
 
 def _agents_alive(project: Project) -> bool:

@@ -187,9 +187,21 @@ CODEX = {
 }
 
 
+CLAUDE = {
+    "start": b'{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Task"}]}}\n',
+    "inside": b'{"type":"assistant","parent_tool_use_id":"t1","message":{"content":[{"type":"tool_use","id":"s1"}]}}\n',
+    "deeper": b'{"type":"assistant","parent_tool_use_id":"s1","message":{"content":[{"type":"tool_use","id":"s2"}]}}\n',
+    "end": b'{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}\n',
+}
+
+
 @pytest.mark.parametrize(
     ("count", "agent", "data"),
     [
+        (3, "claude", CLAUDE["start"] + CLAUDE["inside"] + CLAUDE["deeper"]),
+        # A sub-agent that ended without saying how its calls did must not make its silent parent look at work.
+        (0, "claude", CLAUDE["start"] + CLAUDE["inside"] + CLAUDE["deeper"] + CLAUDE["end"]),
+        (1, "claude", CLAUDE["start"] + CLAUDE["end"] + CLAUDE["start"]),
         (1, "pi", PI["start"]),
         (1, "pi", PI["update"]),
         (0, "pi", PI["start"] + PI["end"]),

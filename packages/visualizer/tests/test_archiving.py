@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from trace_playground import BASE, Trace, at
 
 from agent_workflow.visualizer._archive_flags import ArchiveFlags
+from agent_workflow.visualizer._errors import NotKept
 
 
 def test_an_archived_session_leaves_the_list_and_comes_back(trace: Trace, client: TestClient) -> None:
@@ -148,3 +149,16 @@ def _now() -> str:
     from datetime import UTC, datetime
 
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def test_flags_that_cannot_be_read_are_not_written_over(tmp_path: Any) -> None:
+    """Who asks gets none of them; who would keep one more is told, and the file stays as it is."""
+    path = tmp_path / "archived.json"
+    path.symlink_to(path)
+    flags = ArchiveFlags(path)
+
+    assert {} == flags.of(Path("/db"))
+    with pytest.raises(NotKept, match="cannot be kept"):
+        flags.put(Path("/db"), "aaaa0001", archived=True)
+
+    assert path.is_symlink()

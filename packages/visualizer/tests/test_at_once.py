@@ -1,6 +1,8 @@
 """Answers of the short way are kept as long as nobody has written, and never longer; few of them, and small."""
 
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from trace_playground import Trace
 
 from agent_workflow.trace_schema import migrate
 from agent_workflow.tracer.viewing import Cursor, TraceSource
+from agent_workflow.visualizer import _at_once
 from agent_workflow.visualizer._at_once import AtOnce, NotAtOnce
 from agent_workflow.visualizer._database import Database
 from agent_workflow.visualizer._event_pages import PageRequest, event_page_at_once
@@ -51,6 +54,34 @@ def test_the_same_poll_again_reads_no_event(database: Database) -> None:
 
         assert first == again
         assert ["PRAGMA data_version"] == statements
+
+
+def test_many_that_prepare_at_once_open_one_connection(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one would be lost, and open for as long as the server lives."""
+    opened: list[TraceSource] = []
+    everybody = threading.Barrier(4)
+
+    class Slow(TraceSource):
+        def __init__(self, path: Path, *, wait_ms: int) -> None:
+            time.sleep(0.05)  # time enough for the others to look
+            super().__init__(path, wait_ms=wait_ms)
+            opened.append(self)
+
+    monkeypatch.setattr(_at_once, "TraceSource", Slow)
+    at_once = AtOnce(trace.path)
+
+    def prepare() -> None:
+        everybody.wait()
+        at_once.prepare()
+
+    threads = [threading.Thread(target=prepare) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    at_once.close()
+
+    assert 1 == len(opened)
 
 
 def test_a_commit_makes_every_kept_answer_void(database: Database, trace: Trace) -> None:

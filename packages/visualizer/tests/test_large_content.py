@@ -1,11 +1,14 @@
 """Content of any size: lists stay small, nothing is cut silently, and all of it can be had."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 from trace_playground import Trace
+
+from agent_workflow.tracer.viewing import EventRowids, TraceSource, marks
 
 LONG = "é" * 1_000_000
 
@@ -64,6 +67,51 @@ def test_the_size_of_a_cut_payload_is_told(size: int, trace: Trace, client: Test
     assert (len(text), True) == (listed["payload_size"], listed["payload_cut"])
     json.loads(listed["payload_json"])
     assert text == client.get(f"/api/sessions/aaaa0001/events/{event_id}").json()["payload_json"]
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+@pytest.mark.parametrize("size", [5_000, 200_000, 300_000])
+def test_how_a_call_went_is_told_beside_its_cut_payload(
+    size: int, separators: tuple[str, str], trace: Trace, client: TestClient
+) -> None:
+    """Also where nothing of the payload is left that would say it, and in the dots of the list."""
+    trace.session("aaaa0001")
+    for ok in ({"ok": False}, {"ok": True}, {}):
+        payload = {"tool": "read", "result_snippet": "x" * size} | ok
+        trace.event("aaaa0001", "tool_call", json.dumps(payload, separators=separators))
+    trace.event("aaaa0001", "tool_call", {"ok": False})
+
+    listed = client.get("/api/sessions/aaaa0001/events").json()["events"]
+    dots = client.get("/api/sessions").json()[0]["marks"]
+
+    assert [0, 1, None, "whole"] == [event.get("ok", "whole") for event in listed]
+    assert [False, True, None, False] == [ok for _, _, _, ok in dots]
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not count what a process reads")
+def test_a_session_is_shown_without_reading_its_large_payloads(trace: Trace) -> None:
+    """The times of an event stand behind its payload: only the newest one's are needed."""
+    trace.session("aaaa0001")
+    trace.connection.execute("BEGIN")
+    for _ in range(100):
+        trace.event("aaaa0001", "tool_call", {"result_snippet": "x" * 200_000})
+    newest = trace.event("aaaa0001", "error", {"reason": "too slow"}, name="not_accepted")
+    trace.connection.execute("COMMIT")
+    with TraceSource(trace.path) as source:
+        rowids = EventRowids().of(source, "aaaa0001")
+        before = bytes_read()
+        seen = marks(source, rowids, dots=False)
+        read = bytes_read() - before
+
+    assert read < 1_000_000
+    assert (101, newest, []) == (seen.event_count, (seen.refusal or {})["event_id"], seen.marks)
+    assert seen.last_event_at is not None
+
+
+def bytes_read() -> int:
+    """Return the bytes that this process has asked the system for."""
+    counters = Path("/proc/self/io").read_text()
+    return int(counters.split("rchar:")[1].split()[0])
 
 
 def test_large_evidence_of_a_gate_is_cut_and_whole_by_itself(trace: Trace, client: TestClient) -> None:

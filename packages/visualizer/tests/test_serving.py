@@ -62,6 +62,19 @@ def running(trace: Trace, tmp_path: Path) -> Iterator[Running]:
     server.end()
 
 
+def test_a_page_that_stays_open_does_not_let_the_log_grow(running: Running, trace: Trace) -> None:
+    """Between its polls no reader holds a snapshot: the writer's log can be taken over and emptied at any time."""
+    trace.session("aaaa0002", status="running")
+    for path in ("/api/sessions", "/api/facets", "/api/sessions/aaaa0002", "/api/sessions/aaaa0002/events") * 2:
+        trace.event("aaaa0002")
+        assert 200 == running.get(path)[0]
+
+    busy, _, _ = trace.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    assert 0 == busy
+    assert 0 == trace.path.with_name(trace.path.name + "-wal").stat().st_size
+
+
 def test_readers_and_a_writer_do_not_disturb_each_other(running: Running, trace: Trace) -> None:
     """Twelve readers poll while a writer commits: every reply is 200, and at the end every event is there once."""
     trace.session("aaaa0002", status="running")

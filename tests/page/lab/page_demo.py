@@ -207,6 +207,8 @@ class DemoProject:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.running: list[subprocess.Popen[bytes]] = []
+        if root.exists():
+            return  # somebody else's recordings
         (root / "adws").mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(root)], check=True)
         (root / "README.md").write_text("# A small project\n")
@@ -258,10 +260,14 @@ class DemoProject:
 
     def record_all(self) -> None:
         """Record every way a run ends, oldest first."""
-        for adw_id in ("demo0001", "demo0002", "demo0003", "demo0004"):
+        first = self.start("demo0001")
+        # Then it is idle for some seconds, in which nothing looks at the files here.
+        wait_for(lambda: len(self.events("demo0001", "phase_end")) == 4)
+        for adw_id in ("demo0002", "demo0003", "demo0004"):
             self.run(adw_id)
         self.run_and_signal("demo0005", signal.SIGTERM)
         self.run("demo0007")
+        first.wait(timeout=60)
         # The last one: any later run would find it dead and close it.
         self.run_and_signal("demo0006", signal.SIGKILL)
 

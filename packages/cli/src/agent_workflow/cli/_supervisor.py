@@ -1,6 +1,8 @@
 """``agent-workflow supervisor``: look at every live run of this host, and help where allowed."""
 
-from collections.abc import Iterator
+import functools
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,96 +60,20 @@ def supervisor(context: typer.Context, as_json: AsJson = False, state_root: Stat
     Call.of(context, as_json, state_root)
 
 
-@supervisor_app.command()
-def once(
-    context: typer.Context,
-    session: Session = None,
-    interrupt_stalled: Interrupt = False,
-    terminate_stalled: Terminate = False,
-    no_sync_index: NoSync = False,
-    stall_after: StallAfter = 600.0,
-    stall_samples: StallSamples = 3,
-    spin_after: SpinAfter = 1800.0,
-    provider_wait_after: WaitAfter = 60.0,
-    least_memory: LeastMemory = 256,
-    least_disk: LeastDisk = 1024,
-    attempts: Attempts = 3,
-    as_json: AsJson = False,
-    state_root: StateRoot = None,
-) -> None:
-    """Look once, write down what is seen, help where allowed, and print a report.
-
-    Exits 1 when a run could not be looked at; waits for the cycle of another supervisor.
-    """
-    call = Call.of(context, as_json, state_root)
-    settings = _settings(
-        session, interrupt_stalled, terminate_stalled, no_sync_index, stall_after, stall_samples, spin_after,
-        provider_wait_after, least_memory, least_disk, attempts,
-    )  # fmt: skip
-    with _refusals():
-        report = _supervisor(call, settings).cycle()
-    if call.as_json:
-        show_document(report.to_document())
-    else:
-        from agent_workflow.cli._supervisor_words import report_lines
-
-        say(*report_lines(report))
-    _tell_index(report)
-    if report.errors:
-        raise typer.Exit(EXIT_NOT_GOOD)
-
-
-@supervisor_app.command()
-def run(
-    context: typer.Context,
-    interval: Annotated[float, typer.Option("--interval", min=0.1, metavar="S", help="Seconds between looks.")] = 30.0,
-    session: Session = None,
-    interrupt_stalled: Interrupt = False,
-    terminate_stalled: Terminate = False,
-    no_sync_index: NoSync = False,
-    stall_after: StallAfter = 600.0,
-    stall_samples: StallSamples = 3,
-    spin_after: SpinAfter = 1800.0,
-    provider_wait_after: WaitAfter = 60.0,
-    least_memory: LeastMemory = 256,
-    least_disk: LeastDisk = 1024,
-    attempts: Attempts = 3,
-    as_json: AsJson = False,
-    state_root: StateRoot = None,
-) -> None:
-    """Look again and again in the foreground, and print a line for each change, until SIGINT or SIGTERM.
-
-    Exits 1 at once when another one supervises the same state root.
-    """
-    call = Call.of(context, as_json, state_root)
-    if call.as_json:
-        message = "run prints lines as things change, it cannot be one JSON document"
-        hint = "leave --json out, or use supervisor once"
-        raise CommandFailed(Failure("usage_error", message, hint=hint, exit_code=EXIT_WRONG_CALL))
-    settings = _settings(
-        session, interrupt_stalled, terminate_stalled, no_sync_index, stall_after, stall_samples, spin_after,
-        provider_wait_after, least_memory, least_disk, attempts,
-    )  # fmt: skip
-    from agent_workflow.cli.supervisor.loop import run_until, told_to_end
-
-    supervised = _supervisor(call, settings)
-    with _refusals(), told_to_end() as wait:
-        run_until(supervised, interval, wait, _Told())
-
-
 def _settings(
-    session: list[str] | None,
-    interrupt_stalled: bool,
-    terminate_stalled: bool,
-    no_sync_index: bool,
-    stall_after: float,
-    stall_samples: int,
-    spin_after: float,
-    provider_wait_after: float,
-    least_memory: int,
-    least_disk: int,
-    attempts: int,
+    session: Session = None,
+    interrupt_stalled: Interrupt = False,
+    terminate_stalled: Terminate = False,
+    no_sync_index: NoSync = False,
+    stall_after: StallAfter = 600.0,
+    stall_samples: StallSamples = 3,
+    spin_after: SpinAfter = 1800.0,
+    provider_wait_after: WaitAfter = 60.0,
+    least_memory: LeastMemory = 256,
+    least_disk: LeastDisk = 1024,
+    attempts: Attempts = 3,
 ) -> "Settings":
+    """Read what all commands have in common."""
     from agent_workflow.cli.supervisor.settings import Settings
 
     return Settings(
@@ -163,6 +89,73 @@ def _settings(
         least_disk_bytes=least_disk * _MIB,
         attempts=attempts,
     )
+
+
+def _with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of :func:`_settings` in the place of its parameter ``settings``."""
+    options = inspect.signature(_settings).parameters
+
+    @functools.wraps(command)
+    def called(**given: object) -> None:
+        chosen = {name: given.pop(name) for name in options}
+        command(**given, settings=_settings(**chosen))  # type: ignore[arg-type]  # as Typer has read them
+
+    own = inspect.signature(command).parameters.values()
+    merged = [one for each in own for one in (options.values() if each.name == "settings" else (each,))]
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in merged]
+    called.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]  # it is looked for
+    called.__annotations__ = {one.name: one.annotation for one in merged}
+    return called
+
+
+@supervisor_app.command()
+@_with_settings
+def once(context: typer.Context, settings: "Settings", as_json: AsJson = False, state_root: StateRoot = None) -> None:
+    """Look once, write down what is seen, help where allowed, and print a report.
+
+    Exits 1 when a run could not be looked at; waits for the cycle of another supervisor.
+    """
+    call = Call.of(context, as_json, state_root)
+    with _refusals():
+        report = _supervisor(call, settings).cycle()
+    if call.as_json:
+        show_document(report.to_document())
+    else:
+        from agent_workflow.cli._supervisor_words import report_lines
+
+        say(*report_lines(report))
+    _tell_index(report)
+    if report.errors:
+        raise typer.Exit(EXIT_NOT_GOOD)
+
+
+Interval = Annotated[float, typer.Option("--interval", min=0.1, metavar="S", help="Seconds between looks.")]
+
+
+@supervisor_app.command()
+@_with_settings
+def run(
+    context: typer.Context,
+    *,
+    interval: Interval = 30.0,
+    settings: "Settings",
+    as_json: AsJson = False,
+    state_root: StateRoot = None,
+) -> None:
+    """Look again and again in the foreground, and print a line for each change, until SIGINT or SIGTERM.
+
+    Exits 1 at once when another one supervises the same state root.
+    """
+    call = Call.of(context, as_json, state_root)
+    if call.as_json:
+        message = "run prints lines as things change, it cannot be one JSON document"
+        hint = "leave --json out, or use supervisor once"
+        raise CommandFailed(Failure("usage_error", message, hint=hint, exit_code=EXIT_WRONG_CALL))
+    from agent_workflow.cli.supervisor.loop import run_until, told_to_end
+
+    supervised = _supervisor(call, settings)
+    with _refusals(), told_to_end() as wait:
+        run_until(supervised, interval, wait, _Told())
 
 
 def _supervisor(call: Call, settings: "Settings") -> "Supervisor":

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_payload, shorten_texts
+from agent_workflow.tracer._session_marks import WENT_WELL
 from agent_workflow.tracer._source import NoSuchRecord, Row, TraceSource, folded
 
 MAX_EVENTS: Final = 1_000
-_PAGE_CHARACTERS: Final = 8_000_000
-"""A page ends early once so much payload was read: events of any size fit into bounded memory."""
+_PAGE_CHARACTERS: Final = 4_000_000
+"""A page ends early once so much payload was read: events of any size fit into bounded memory, and none waits long."""
 _CHUNK: Final = 25
 _HUGE_CHARACTERS: Final = 262_144
 
@@ -74,13 +75,13 @@ def next_span(source: TraceSource, adw_id: str, cursor: Cursor, wanted: EventFil
     after, anchor = (0, "") if reset else (cursor.after, cursor.anchor)
     limit = max(1, min(limit, MAX_EVENTS))
     statement = (
-        f"SELECT rowid, event_id FROM events WHERE adw_id = :session AND rowid > :after{_narrowed(source, wanted)}"  # noqa: S608
+        f"SELECT rowid FROM events WHERE adw_id = :session AND rowid > :after{_narrowed(source, wanted)}"  # noqa: S608
         " ORDER BY rowid LIMIT :limit"
     )
     found = source.tuples(statement, _bound(adw_id, wanted) | {"after": after, "limit": limit})
     rowids = [int(row[0]) for row in found]
     if found:
-        after, anchor = rowids[-1], str(found[-1][1])
+        after, anchor = rowids[-1], _anchor(source, rowids[-1])
     return EventSpan(rowids, after, anchor, len(found) == limit, generation, reset)
 
 
@@ -90,15 +91,19 @@ def newest_span(source: TraceSource, adw_id: str, before: int | None, wanted: Ev
         return EventSpan([], 0, "", False, source.generation(), False)
     limit = max(1, min(limit, MAX_EVENTS))
     statement = (
-        f"SELECT rowid, event_id FROM events WHERE adw_id = :session AND rowid < :before{_narrowed(source, wanted)}"  # noqa: S608
+        f"SELECT rowid FROM events WHERE adw_id = :session AND rowid < :before{_narrowed(source, wanted)}"  # noqa: S608
         " ORDER BY rowid DESC LIMIT :limit"
     )
     edge = before if before is not None else 2**63 - 1
     found = source.tuples(statement, _bound(adw_id, wanted) | {"before": edge, "limit": limit})
-    cursor, anchor = (int(found[0][0]), str(found[0][1])) if found else (0, "")
-    return EventSpan(
-        [int(row[0]) for row in reversed(found)], cursor, anchor, len(found) == limit, source.generation(), False
-    )
+    rowids = [int(row[0]) for row in reversed(found)]
+    cursor, anchor = (rowids[-1], _anchor(source, rowids[-1])) if rowids else (0, "")
+    return EventSpan(rowids, cursor, anchor, len(found) == limit, source.generation(), False)
+
+
+def _anchor(source: TraceSource, rowid: int) -> str:
+    # Of the one row that needs it: rowids stand in the index, and each row of large events is a page of its own.
+    return str(source.value("SELECT event_id FROM events WHERE rowid = ?", (rowid,)))
 
 
 def read_span(source: TraceSource, span: EventSpan, *, newest: bool = False) -> tuple[list[Row], EventSpan]:
@@ -110,7 +115,8 @@ def read_span(source: TraceSource, span: EventSpan, *, newest: bool = False) -> 
         newest: read from its end, so that a page that ends early keeps the newest.
 
     Returns:
-        The rows, oldest first, with ``payload_size`` and ``payload_cut``, and the span as far as it was read.
+        The rows, oldest first, with ``payload_size`` and ``payload_cut``, and the span as far as it was read. Beside a
+        payload that was cut, ``ok`` says whether the event went well: 1, 0 or ``None``.
     """
     rows: list[Row] = []
     read = 0
@@ -134,15 +140,18 @@ def _read_rows(source: TraceSource, rowids: list[int]) -> list[Row]:
     statement = (
         f"SELECT rowid AS rowid, {source.listed('events', without=('payload_json',))},"  # noqa: S608
         f" CASE WHEN length({payload}) > {_HUGE_CHARACTERS} THEN substr({payload}, 1, {2 * CUT_CHARACTERS})"
-        f" ELSE {payload} END AS payload_json, length({payload}) AS whole FROM events"
+        f" ELSE {payload} END AS payload_json, length({payload}) AS whole,"
+        f" CASE WHEN length({payload}) > {CUT_CHARACTERS} THEN {WENT_WELL} END AS went_well FROM events"
         " WHERE rowid IN (SELECT value FROM json_each(?))"
     )
     rows = source.rows(statement, (json.dumps(rowids),))
     for row in rows:
         shorten_texts(row, without=("payload_json",))
-        whole = row.pop("whole") or 0
+        whole, went_well = row.pop("whole") or 0, row.pop("went_well")
         cut_payload(row, "payload_json", CUT_CHARACTERS)
         row["payload_size"] = max(row["payload_size"], whole)
+        if row["payload_cut"]:
+            row["ok"] = None if went_well is None else int(bool(went_well))
     return rows
 
 

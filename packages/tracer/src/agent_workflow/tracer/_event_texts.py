@@ -4,6 +4,7 @@ It does in microseconds what rows, dictionaries and an encoder do in some more; 
 What it cannot write exactly as :func:`read_span` does is left to that.
 """
 
+import json
 from typing import Final, NamedTuple
 
 from agent_workflow.trace_schema import TABLES
@@ -35,15 +36,14 @@ def next_texts(source: TraceSource, adw_id: str, cursor: Cursor, limit: int) -> 
         limit: at most so many.
 
     Returns:
-        ``None`` where a payload must be cut, a cell is no text or number, or the table is not the contract's.
+        ``None`` where a payload may have to be cut, a cell is no text or number, or the table is not the contract's.
 
     Raises:
         TraceReadError: the database cannot be read.
     """
     if source.columns("events") != _COLUMNS:
         return None
-    generation = source.generation()
-    reset = is_void(source, cursor, generation)
+    generation, reset = _place(source, cursor)
     after, anchor = (0, "") if reset else (cursor.after, cursor.anchor)
     try:
         found = source.tuples(_STATEMENT, (adw_id, after, limit))
@@ -51,13 +51,29 @@ def next_texts(source: TraceSource, adw_id: str, cursor: Cursor, limit: int) -> 
         if "BLOB" in str(error):
             return None
         raise
-    for _, _, size, has_nul, text in found:
-        if (size is not None and size > CUT_CHARACTERS) or has_nul or len(text) > 3 * CUT_CHARACTERS:
-            return None
+    doubtful = [row[0] for row in found if len(row[2]) > CUT_CHARACTERS or "\\u0000" in row[2]]
+    if doubtful and _is_written_otherwise(source, doubtful, max(len(row[2]) for row in found)):
+        return None
     if found:
         after, anchor = int(found[-1][0]), str(found[-1][1])
     span = EventSpan([row[0] for row in found], after, anchor, len(found) == limit, generation, reset)
-    return EventTexts([row[4] for row in found], span)
+    return EventTexts([row[2] for row in found], span)
+
+
+def _place(source: TraceSource, cursor: Cursor) -> tuple[str, bool]:
+    """Name the generation and tell whether the cursor is void; of a trace of ours with one question."""
+    if source.columns("trace_meta"):
+        generation, anchor = source.tuples(_PLACE, (cursor.after,))[0]
+        if generation:
+            is_other = bool(cursor.generation) and cursor.generation != generation
+            return str(generation), is_other or bool(cursor.anchor and cursor.after > 0 and anchor != cursor.anchor)
+    generation = source.generation()
+    return generation, is_void(source, cursor, generation)
+
+
+def _is_written_otherwise(source: TraceSource, rowids: list[int], longest: int) -> bool:
+    """Tell whether a payload must be cut, or its size is not what SQLite says of a text with a NUL in it."""
+    return longest > 3 * CUT_CHARACTERS or bool(source.value(_OTHERWISE, (CUT_CHARACTERS, json.dumps(rowids))))
 
 
 def _object() -> str:
@@ -69,8 +85,13 @@ def _object() -> str:
 
 
 _STATEMENT: Final = (
-    # SQLite counts the characters of a text only as far as its first NUL.
-    f"SELECT rowid, event_id, length(CAST(payload_json AS BLOB)), instr(payload_json, char(0)), {_object()}"  # noqa: S608
-    " FROM events"
+    f"SELECT rowid, event_id, {_object()} FROM events"  # noqa: S608
     " WHERE adw_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+)
+_OTHERWISE: Final = (
+    "SELECT count(*) FROM events WHERE (length(CAST(payload_json AS BLOB)) > ? OR instr(payload_json, char(0)))"
+    " AND rowid IN (SELECT value FROM json_each(?))"
+)
+_PLACE: Final = (
+    "SELECT (SELECT value FROM trace_meta WHERE key = 'generation'), (SELECT event_id FROM events WHERE rowid = ?)"
 )

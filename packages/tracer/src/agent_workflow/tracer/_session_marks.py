@@ -46,8 +46,10 @@ _WENT_WELL: Final = (
     "CASE WHEN type IN ('gate_fail', 'error') THEN 0"
     " WHEN type <> 'tool_call' THEN NULL"
     # Parsing a huge payload for one flag would cost more than the rest of the page; inside a JSON string the quotes
-    # around a key are escaped, so the text can only be found where it is a key.
-    f" WHEN length(payload_json) > {_LARGE} THEN instr(payload_json, '\"ok\": false') = 0"
+    # around a key are escaped, so the text can only be found where it is a key. Some writers put a blank behind it.
+    f" WHEN length(payload_json) > {_LARGE} THEN CASE"
+    " WHEN instr(payload_json, '\"ok\": false') OR instr(payload_json, '\"ok\":false') THEN 0"
+    " WHEN instr(payload_json, '\"ok\": true') OR instr(payload_json, '\"ok\":true') THEN 1 END"
     " ELSE json_extract(payload_json, '$.ok') END"
 )
 WENT_WELL: Final = _WENT_WELL.replace(" ELSE ", " WHEN json_valid(payload_json) THEN ")
@@ -56,32 +58,49 @@ WENT_WELL_IF_JSON: Final = _WENT_WELL
 """The same in half the time; fails where any payload is no JSON."""
 
 
-def marks(source: TraceSource, rowids: Sequence[int]) -> Marks:
+def marks(source: TraceSource, rowids: Sequence[int], *, dots: bool = True) -> Marks:
     """Read the marks of one session.
 
     Args:
         source: the database.
         rowids: of all its events, ascending.
+        dots: without them nothing of a large payload is read: SQLite keeps the times of an event behind its payload.
     """
     if not rowids:
         return Marks([], False, 0, None, None)
     chosen = _sample(rowids)
-    ended = source.expression("events", "ended_at")
+    found = _dots(source, chosen) if dots else []
+    return Marks(found, len(rowids) > len(chosen), len(rowids), _newest(source, chosen[-1]), _refusal(source, chosen))
+
+
+def _dots(source: TraceSource, chosen: Sequence[int]) -> list[Mark]:
     statement = (
-        f"SELECT rowid, started_at, {ended}, type, phase_id, name, {WENT_WELL},"  # noqa: S608
-        " CASE WHEN name = 'not_accepted' AND type = 'error' THEN payload_json END, event_id FROM events"
-        " WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+        f"SELECT rowid, started_at, type, phase_id, {WENT_WELL} FROM events"  # noqa: S608
+        " WHERE rowid IN (SELECT value FROM json_each(:rowids)) AND type IN (SELECT value FROM json_each(:types))"
+        " ORDER BY rowid"
     )
-    found = source.tuples(statement, (json.dumps(chosen),))
-    dots = [
-        Mark(row[0], row[1], row[3], row[4], None if row[6] is None else bool(row[6]))
-        for row in found
-        if row[3] in MARK_TYPES
-    ]
-    newest = (found[-1][2] or found[-1][1]) if found else None
-    refused = next((row for row in reversed(found) if row[7] is not None), None)
-    refusal = None if refused is None else _refusal(refused)
-    return Marks(dots[-MAX_MARKS:], len(rowids) > len(chosen), len(rowids), newest, refusal)
+    found = source.tuples(statement, {"rowids": json.dumps(chosen), "types": json.dumps(MARK_TYPES)})
+    return [Mark(*row[:4], None if row[4] is None else bool(row[4])) for row in found[-MAX_MARKS:]]
+
+
+def _newest(source: TraceSource, rowid: int) -> str | None:
+    ended = source.expression("events", "ended_at")
+    found = source.tuples(f"SELECT {ended}, started_at FROM events WHERE rowid = ?", (rowid,))  # noqa: S608
+    return (found[0][0] or found[0][1]) if found else None
+
+
+def _refusal(source: TraceSource, chosen: Sequence[int]) -> Row | None:
+    """Find the last event among some that says that the run was not accepted, and why."""
+    statement = (
+        "SELECT started_at, phase_id, event_id, payload_json FROM events"
+        " WHERE rowid IN (SELECT value FROM json_each(?)) AND type = 'error' AND name = 'not_accepted'"
+        " ORDER BY rowid DESC LIMIT 1"
+    )
+    for at, phase_id, event_id, text in source.tuples(statement, (json.dumps(chosen),)):
+        payload = json_object(text)
+        reason = str(payload.get("reason") or payload.get("error") or "no reason was recorded")[:_REASON_CHARACTERS]
+        return {"at": at, "phase_id": phase_id, "event_id": event_id, "reason": reason}
+    return None
 
 
 def failure(session: Row, phases: Sequence[Row], refusal: Row | None) -> dict[str, Any] | None:
@@ -118,9 +137,3 @@ def _sample(rowids: Sequence[int]) -> list[int]:
     step = len(rowids) / MAX_MARKS
     even = {rowids[int(number * step)] for number in range(MAX_MARKS)}
     return sorted(even | set(rowids[-_TAIL:]))
-
-
-def _refusal(row: tuple[Any, ...]) -> Row:
-    payload = json_object(row[7])
-    reason = str(payload.get("reason") or payload.get("error") or "no reason was recorded")[:_REASON_CHARACTERS]
-    return {"at": row[1], "phase_id": row[4], "event_id": row[8], "reason": reason}

@@ -39,14 +39,18 @@ class ArchiveFlags:
         with self._lock:
             stamp = self._stamp()
             if stamp != self._seen:
-                self._flags, self._seen = self._read(), stamp
+                try:
+                    self._flags = self._read()
+                except OSError:
+                    self._flags = {}
+                self._seen = stamp
             return dict(self._flags.get(_key(database), {}))
 
     def put(self, database: Path, adw_id: str, *, archived: bool) -> None:
         """Keep a flag.
 
         Raises:
-            NotKept: the file cannot be written.
+            NotKept: the file cannot be written, or not be read: then the flags in it would be lost.
         """
         try:
             with self._lock, self._held():
@@ -69,9 +73,10 @@ class ArchiveFlags:
         return (status.st_ino, status.st_mtime_ns, status.st_size)
 
     def _read(self) -> dict[str, dict[str, bool]]:
+        """Read the file; what is no JSON holds no flags."""
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            content = json.loads(self.path.read_bytes())
+        except (FileNotFoundError, ValueError, RecursionError):
             return {}
         if not isinstance(content, dict):
             return {}

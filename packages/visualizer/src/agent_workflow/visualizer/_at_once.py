@@ -1,5 +1,6 @@
 """Reading a trace database in the event loop: never a wait, never an opening, and no question asked twice in vain."""
 
+import threading
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -41,6 +42,7 @@ class AtOnce:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._preparing = threading.Lock()
         self._quick: _Quick | None = None
         self._retired: list[_Quick] = []
 
@@ -88,11 +90,12 @@ class AtOnce:
         Raises:
             TraceReadError: it cannot be opened.
         """
-        before = self._quick
-        if before is None or before.source.identity != FileIdentity.of(self._path):
-            self._quick = _Quick(TraceSource(self._path, wait_ms=0))
-            if before is not None:
-                self._retired.append(before)  # the loop may be using it: it closes it at its next poll
+        with self._preparing:  # several polls may find at once that there is none: one of them opens it
+            before = self._quick
+            if before is None or before.source.identity != FileIdentity.of(self._path):
+                self._quick = _Quick(TraceSource(self._path, wait_ms=0))
+                if before is not None:
+                    self._retired.append(before)  # the loop may be using it: it closes it at its next poll
 
     def close(self) -> None:
         """Close the connection."""

@@ -1,5 +1,6 @@
 """A page of events as bytes; what the documented route and the short way of a plain poll have in common."""
 
+import json
 from typing import Any, Final, NamedTuple
 
 from fastapi import Response
@@ -18,7 +19,7 @@ from agent_workflow.tracer.viewing import (
 )
 from agent_workflow.visualizer._at_once import NotAtOnce
 from agent_workflow.visualizer._database import Database
-from agent_workflow.visualizer._replies import json_bytes, knows, reply, tag, unchanged
+from agent_workflow.visualizer._replies import knows, reply, tag, unchanged
 
 _FEW: Final = 60
 
@@ -93,15 +94,24 @@ def event_page_at_once(database: Database, asked: PageRequest) -> EventReply:
 
 
 def _written(asked: PageRequest, found: EventTexts) -> EventReply:
-    etag = _tag(asked, found.span)
-    rest = json_bytes(_body([], found.span)).removeprefix(b'{"events":[')
-    body = b'{"events":[' + ",".join(found.texts).encode("utf-8", "replace") + rest
+    span = found.span
+    etag = _tag(asked, span)
+    # By hand, as `_body` is encoded: this is done for every new poll of every open page.
+    text = (
+        f'{{"events":[{",".join(found.texts)}],"cursor":{span.cursor},"has_more":{_JSON[span.has_more]},'
+        f'"generation":{_quoted(span.generation)},"anchor":{_quoted(span.anchor)},"reset":{_JSON[span.reset]}}}'
+    )
+    body = text.encode("utf-8", "replace")
     headers = [
         (b"etag", etag.encode("ascii")),
-        (b"content-length", str(len(body)).encode("ascii")),
+        (b"content-length", b"%d" % len(body)),
         (b"content-type", b"application/json"),
     ]
     return EventReply(etag, body, headers)
+
+
+_JSON: Final = ("false", "true")
+_quoted: Final = json.encoder.encode_basestring
 
 
 Found = tuple[str, list[Row] | None, EventSpan]

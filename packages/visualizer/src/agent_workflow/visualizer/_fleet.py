@@ -3,6 +3,7 @@
 import json
 from typing import Any, Final
 
+from agent_workflow.index_store import MAXIMUM_LIMIT
 from agent_workflow.tracer.viewing import folded
 from agent_workflow.visualizer._errors import UnknownThing
 from agent_workflow.visualizer._index_reading import Filters, Index, IndexReading, Row
@@ -19,7 +20,7 @@ def kind_page(index: Index, kind: str, filters: Filters, *, limit: int, offset: 
     """Return one page of a kind of rows, newest first."""
     with index.open() as reading:
         rows = reading.rows(kind, filters, offset + limit + 1)
-        return _page(index, reading, kind, rows, limit, offset)
+        return _page(index, reading, kind, rows, limit, offset, is_cut=len(rows) == MAXIMUM_LIMIT)
 
 
 def runs_page(
@@ -27,14 +28,12 @@ def runs_page(
 ) -> dict[str, Any]:
     """Return one page of runs that pass the filters and hold a text, each with the trace it comes from."""
     with index.open() as reading:
+        rows = reading.rows("runs", filters, MAXIMUM_LIMIT if text else offset + limit + 1)
+        is_cut = len(rows) == MAXIMUM_LIMIT
         if text:
             wanted = folded(text)
-            rows = reading.rows(
-                "runs", filters, keep=lambda row: any(wanted in folded(row[name]) for name in _SEARCHED)
-            )
-        else:
-            rows = reading.rows("runs", filters, offset + limit + 1)
-        page = _page(index, reading, "runs", rows, limit, offset)
+            rows = [row for row in rows if any(wanted in folded(row[name]) for name in _SEARCHED)]
+        page = _page(index, reading, "runs", rows, limit, offset, is_cut=is_cut)
     page["rows"] = linker(page["rows"])
     return page
 
@@ -129,11 +128,14 @@ def _source(row: Row) -> Row:
     return row | {"schema_ids": json.loads(named) if named else []}
 
 
-def _page(index: Index, reading: IndexReading, kind: str, rows: list[Row], limit: int, offset: int) -> dict[str, Any]:
+def _page(
+    index: Index, reading: IndexReading, kind: str, rows: list[Row], limit: int, offset: int, *, is_cut: bool
+) -> dict[str, Any]:
+    """Cut a page out of rows; beyond as many as the index answers with there may be more, which a filter brings in."""
     return {
         "kind": kind,
         "database": reading.database,
         "freshness": index.freshness(reading),
         "rows": rows[offset : offset + limit],
-        "has_more": len(rows) > offset + limit,
+        "has_more": is_cut or len(rows) > offset + limit,
     }

@@ -1,7 +1,7 @@
 """Several questions to the evidence index over one connection, with its freshness measured once in a while."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -32,20 +32,13 @@ class IndexReading:
         self._reader = reader
         self.database = reader.database
 
-    def rows(
-        self,
-        kind: str,
-        filters: Filters | None = None,
-        limit: int = MAXIMUM_LIMIT,
-        keep: Callable[[Row], bool] | None = None,
-    ) -> list[Row]:
+    def rows(self, kind: str, filters: Filters | None = None, limit: int = MAXIMUM_LIMIT) -> list[Row]:
         """Answer one of the index's curated questions, newest first.
 
         Args:
             kind: of the question.
             filters: of the kind.
-            limit: rows to look at.
-            keep: which of them to return, all when omitted.
+            limit: at most so many rows, and never more than the index answers with.
 
         Raises:
             MalformedRequest: a filter is none of the kind's, or no time.
@@ -54,7 +47,7 @@ class IndexReading:
             found = self._reader.select(kind, IndexFilters(**(filters or {})), max(1, min(limit, MAXIMUM_LIMIT)))
         except InvalidQuestion as error:
             raise MalformedRequest(f"{error}; {error.hint}") from error
-        return [row for row in _rows(found) if keep is None or keep(row)]
+        return _rows(found)
 
     def sources(self, session: str) -> list[Row]:
         """Return the files that a run was indexed from."""

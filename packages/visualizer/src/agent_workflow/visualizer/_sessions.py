@@ -76,7 +76,7 @@ def _dressed(
     dressed = []
     for row in rows:
         adw_id = str(row["adw_id"])
-        seen = _marks(database, source, adw_id, generation)
+        seen = _marks(database, source, adw_id, generation, dots=most_marks > 0)
         own = phases.get(adw_id, [])
         state = shown.get(adw_id)
         word = state.word if state else row["status"] or "unknown"
@@ -93,22 +93,22 @@ def _dressed(
             "phase_count": len(own),
             "agents": agents.get(adw_id, []),
             "marks": [_dot(row, mark) for mark in _thinned(seen.marks, most_marks)],
-            "marks_sampled": seen.sampled or len(seen.marks) > most_marks,
+            "marks_sampled": seen.sampled or len(seen.marks) > most_marks or (most_marks == 0 and seen.event_count > 0),
         }
         dressed.append(row)
     return dressed
 
 
-def _marks(database: Database, source: TraceSource, adw_id: str, generation: str) -> Marks:
+def _marks(database: Database, source: TraceSource, adw_id: str, generation: str, *, dots: bool) -> Marks:
     with database.rowids_lock:
         last = database.rowids.last(source, adw_id)
 
     def work() -> Marks:
         with database.rowids_lock:
             rowids = database.rowids.of(source, adw_id)
-        return marks(source, rowids)
+        return marks(source, rowids, dots=dots)
 
-    return database.memory.get(("marks", adw_id), (generation, last), work)
+    return database.memory.get(("marks", adw_id, dots), (generation, last), work)
 
 
 def _thinned(dots: Sequence[Mark], most: int) -> Sequence[Mark]:

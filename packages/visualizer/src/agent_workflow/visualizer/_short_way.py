@@ -93,7 +93,7 @@ def plain_poll(projects: Projects, path: str, query_string: bytes) -> Poll | Non
     matched = _PATH.match(path)
     if matched is None:
         return None
-    pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
+    pairs = _pairs(query_string.decode("latin-1"))
     query = dict(pairs)
     if len(query) != len(pairs) or not query.keys() <= _NAMES:
         return None
@@ -106,3 +106,10 @@ def plain_poll(projects: Projects, path: str, query_string: bytes) -> Poll | Non
     except VisualizerError:
         return None
     return database, PageRequest(matched[2], place._replace(after=int(after)), limit=int(limit))
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    if "%" in query or "+" in query:
+        return parse_qsl(query, keep_blank_values=True)
+    cut = (part.partition("=") for part in query.split("&") if part)
+    return [(name, value) for name, _, value in cut]

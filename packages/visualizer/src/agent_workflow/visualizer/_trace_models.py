@@ -124,7 +124,7 @@ class SessionDetail(Strict):
 
 
 class EventRow(Columns):
-    """An event; ``payload_json`` is JSON text, shortened where ``payload_cut``."""
+    """An event; ``payload_json`` is JSON text; where it is shortened (``payload_cut``), ``ok`` says how a call went."""
 
     rowid: int
     event_id: str
@@ -139,6 +139,7 @@ class EventRow(Columns):
     ended_at: Text
     payload_size: int
     payload_cut: bool
+    ok: Literal[0, 1] | None = None
 
 
 class EventPage(Strict):

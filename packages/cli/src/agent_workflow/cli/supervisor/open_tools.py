@@ -8,6 +8,9 @@ from agent_workflow.cli.supervisor.documents import parse
 _PI = (b'"tool_execution_', b'"agent_start"', b'"agent_end"', b'"turn_end"', b'"session"')
 _CLAUDE = (b'"tool_use"', b'"tool_result"', b'"result"')
 _CODEX = (b'"item.', b'"turn.', b'"exec_command_', b'"mcp_tool_call_')
+Open = dict[str, str | None]
+"""Calls that did not come back, by id, each with the call whose sub-agent made it."""
+
 _CODEX_TOOLS = ("command_execution", "mcp_tool_call", "web_search", "file_change", "collab_tool_call")
 
 
@@ -27,7 +30,7 @@ def open_tool_calls(agent: str | None, data: bytes) -> frozenset[str]:
     if known is None:
         return frozenset()
     needles, read = known
-    is_open: set[str] = set()
+    is_open: Open = {}
     for line in data.split(b"\n")[:-1]:
         if not any(needle in line for needle in needles):
             continue
@@ -39,24 +42,34 @@ def open_tool_calls(agent: str | None, data: bytes) -> frozenset[str]:
     return frozenset(is_open)
 
 
-def _read_pi(record: dict[str, Any], is_open: set[str]) -> None:
+def _read_pi(record: dict[str, Any], is_open: Open) -> None:
     kind, call = record.get("type"), str(record.get("toolCallId"))
     if kind in ("tool_execution_start", "tool_execution_update"):
-        is_open.add(call)
+        is_open[call] = None
     elif kind == "tool_execution_end":
-        is_open.discard(call)
+        is_open.pop(call, None)
     elif kind in ("session", "agent_start", "agent_end", "turn_end"):
         is_open.clear()
 
 
-def _read_claude(record: dict[str, Any], is_open: set[str]) -> None:
+def _read_claude(record: dict[str, Any], is_open: Open) -> None:
     if record.get("type") == "result":
         is_open.clear()
     for part in _content(record):
         if part.get("type") == "tool_use":
-            is_open.add(str(part.get("id")))
+            above = record.get("parent_tool_use_id")
+            is_open[str(part.get("id"))] = None if above is None else str(above)
         elif part.get("type") == "tool_result":
-            is_open.discard(str(part.get("tool_use_id")))
+            _close(str(part.get("tool_use_id")), is_open)
+
+
+def _close(call: str, is_open: Open) -> None:
+    """Close a call and what its sub-agent left open: it has ended, however its own last calls did."""
+    closing = [call]
+    while closing:
+        closed = closing.pop()
+        is_open.pop(closed, None)
+        closing += [inside for inside, above in is_open.items() if above == closed]
 
 
 def _content(record: dict[str, Any]) -> Iterable[dict[str, Any]]:
@@ -65,24 +78,24 @@ def _content(record: dict[str, Any]) -> Iterable[dict[str, Any]]:
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
-def _read_codex(record: dict[str, Any], is_open: set[str]) -> None:
+def _read_codex(record: dict[str, Any], is_open: Open) -> None:
     inner = record.get("msg")
     event: dict[str, Any] = inner if isinstance(inner, dict) else record
     kind = str(event.get("type"))
     item = event.get("item")
     if kind == "item.started" and isinstance(item, dict) and item.get("type") in _CODEX_TOOLS:
-        is_open.add(str(item.get("id")))
+        is_open[str(item.get("id"))] = None
     elif kind == "item.completed" and isinstance(item, dict):
-        is_open.discard(str(item.get("id")))
+        is_open.pop(str(item.get("id")), None)
     elif kind in ("exec_command_begin", "mcp_tool_call_begin"):
-        is_open.add(str(event.get("call_id")))
+        is_open[str(event.get("call_id"))] = None
     elif kind in ("exec_command_end", "mcp_tool_call_end"):
-        is_open.discard(str(event.get("call_id")))
+        is_open.pop(str(event.get("call_id")), None)
     elif kind in ("turn.completed", "turn.failed", "turn.started"):
         is_open.clear()
 
 
-_Reader = Callable[[dict[str, Any], set[str]], None]
+_Reader = Callable[[dict[str, Any], Open], None]
 _READERS: dict[str, tuple[tuple[bytes, ...], _Reader]] = {
     "pi": (_PI, _read_pi),
     "claude": (_CLAUDE, _read_claude),

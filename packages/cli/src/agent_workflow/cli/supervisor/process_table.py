@@ -15,7 +15,7 @@ from agent_workflow.cli.supervisor.clock import boot_id, seconds_since_boot, tic
 
 Identity = Literal["same", "gone", "zombie", "other", "unknown"]
 """What became of a recorded process: it runs; there is none of its pid; it has ended and nobody has collected it;
-another program has its pid; no pid was recorded."""
+another program has its pid; no pid was recorded, or the pid is one of another namespace."""
 
 _PROC = Path("/proc")
 _START_SLACK_SECONDS = 5.0
@@ -140,11 +140,26 @@ class ProcessTable:
         if expected.pid is None or expected.pid <= 0:
             return "unknown"
         seen = look(expected.pid) if anew else self.find(expected.pid)
-        if seen is None:
-            return "gone"
-        if not self._may_be(expected, seen):
-            return "other"
+        if seen is None or not self._may_be(expected, seen):
+            if self._is_elsewhere(expected):
+                return "unknown"
+            return "gone" if seen is None else "other"
         return "zombie" if seen.is_dead else "same"
+
+    def _is_elsewhere(self, expected: Expected) -> bool:
+        """Tell whether a process below ours has this pid in a pid namespace of its own, as in a container.
+
+        Its start counts from the same boot there, so that it is known by it. Of a namespace above or beside ours
+        nothing can be seen.
+        """
+        began = (expected.start_marker or "").removeprefix(f"linux:{self._boot}:")
+        return any(
+            str(process.start_ticks) == began
+            and not process.is_dead
+            and process.pid != expected.pid
+            and expected.pid in _pids_inside(process.pid)
+            for process in self._by_pid.values()
+        )
 
     def _may_be(self, expected: Expected, seen: Seen) -> bool:
         marker = expected.start_marker or ""
@@ -159,6 +174,16 @@ class ProcessTable:
             return True
         # A process that began after its pid was recorded is another one.
         return seen.age_seconds >= expected.seconds_since_known - _START_SLACK_SECONDS
+
+
+def _pids_inside(pid: int) -> list[int]:
+    """Return the pids that a process has in the namespaces below ours, none for one of ours."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123 - as the other files of it
+            listed = next((line for line in file if line.startswith(b"NSpid:")), b"")
+    except OSError:
+        return []
+    return [int(word) for word in listed.split()[2:]]
 
 
 def _is_start(marker: str, started: float) -> bool:

@@ -41,9 +41,6 @@ export function readEvents(project, adwId, log, signal) {
   return getJson(`${ofSession(project, adwId)}/events${where}`, { signal, keep: log.settled });
 }
 
-/** How events went, column by column: for those whose payload was too long to come with them. */
-export const readTimeline = (project, adwId, after, signal) => getJson(`${ofSession(project, adwId)}/timeline${search({ after })}`, { signal, keep: false });
-
 export const readEvent = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/events/${encodeURIComponent(id)}`, { signal, keep: false });
 export const readGates = (project, adwId, signal) => getJson(`${ofSession(project, adwId)}/gates`, { signal });
 export const readGate = (project, adwId, id, signal) => getJson(`${ofSession(project, adwId)}/gates/${encodeURIComponent(id)}`, { signal, keep: false });

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "./html.js";
  * @returns {Route}
  */
 export function readRoute(hash = window.location.hash) {
-  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [, path, query] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash);
   return { path: path.split("/").filter(Boolean).map(decode), query: new URLSearchParams(query) };
 }
 

@@ -20,7 +20,7 @@ const LIKE = {
   failed: "fail", error: "fail", invalid: "fail", rejected: "fail", denied: "fail", mismatch: "fail", killed: "fail", timed_out: "fail", critical: "fail", high: "fail",
   unreadable: "fail", open: "fail",
   active: "working", launched: "working", live: "working", in_progress: "working", launching: "working", starting: "working",
-  pending: "waiting", recoverable: "waiting", blocked: "queued", eligible: "queued", prepared: "queued", requested: "queued", stale: "waiting", incomplete: "waiting", paused: "waiting", warning: "waiting", medium: "waiting", awaiting_review: "waiting",
+  pending: "waiting", recoverable: "waiting", blocked: "queued", eligible: "queued", prepared: "queued", interruption_requested: "waiting", requested: "queued", stale: "waiting", incomplete: "waiting", paused: "waiting", warning: "waiting", medium: "waiting", awaiting_review: "waiting",
   interrupted: "stopped", cancelled: "stopped", canceled: "stopped", skipped: "queued", planned: "queued", not_planned: "queued", missing: "unknown", unsealed: "unknown", low: "queued", info: "queued",
 };
 

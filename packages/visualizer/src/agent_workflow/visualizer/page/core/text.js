@@ -15,10 +15,22 @@ export function visible(value) {
   return text
     .replace(COLOURS, "")
     .replace(/\r\n?/g, "\n")
-    .replace(HIDDEN, (hidden) => {
+    .replace(HIDDEN, (hidden, at, whole) => {
+      if (joins(hidden, whole.slice(Math.max(0, at - 8), at), whole.slice(at + 1, at + 9))) return hidden;
       const code = hidden.codePointAt(0);
       return `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
     });
+}
+
+const PICTURE = /\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?$/u;
+const LETTER = "[\\p{Script=Arabic}\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Malayalam}\\p{Script=Sinhala}\\p{Script=Tamil}]\\p{M}*";
+const [BEFORE, AFTER] = [new RegExp(`${LETTER}$`, "u"), new RegExp(`^${LETTER}`, "u")];
+
+/** A joiner inside of one picture, or between letters whose shape it decides, hides nothing. */
+function joins(hidden, before, after) {
+  if (hidden !== "\u200d" && hidden !== "\u200c") return false;
+  if (hidden === "\u200d" && PICTURE.test(before) && /^\p{Extended_Pictographic}/u.test(after)) return true;
+  return BEFORE.test(before) && AFTER.test(after);
 }
 
 /** The same on one line, cut at `most` characters; the whole belongs into a title or a block nearby. */

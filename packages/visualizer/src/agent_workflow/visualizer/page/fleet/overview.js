@@ -45,7 +45,7 @@ export function Overview({ route }) {
     ${outcomes.data && html`<${Outcomes} data=${outcomes.data} />`}`;
 }
 
-const OPEN_STATES = ["running", "launched", "prepared", "waiting"];
+export const OPEN_STATES = ["running", "interruption_requested", "launched", "prepared", "waiting"];
 
 /** The index filters by one state a question. */
 async function readActive(signal) {

@@ -22,6 +22,7 @@ export function RunDetail({ id, route }) {
   const crumbs = html`<${Crumbs} steps=${[["Fleet", address(["fleet"])], ["Runs", address(["fleet", "runs"], route.query)], [visible(id), null]]} />`;
   if (!data) return html`${crumbs}<${Fault} fault=${fault} />${!fault && html`<p class="empty">Reading ${visible(id)} …</p>`}`;
   const { run } = data;
+  const life = lifecycle(data.events);
   return html`${crumbs}<${Fault} fault=${fault} stale=${true} />
     <header class="summary">
       <div class="summary-title"><${RunStatus} run=${run} /><h2 class="mono wrap">${visible(run.session_id)} <${CopyButton} text=${run.session_id} what="run id" /></h2>
@@ -32,7 +33,7 @@ export function RunDetail({ id, route }) {
     </header>
     <${VerifyButton} id=${id} run=${run} />
     ${data.errors.length > 0 && html`<${Section} name="run-errors" title="Evidence that could not be read" aside=${plural(data.errors.length, "error")}>${table(["when", "category", "file", "detail"], data.errors.map((one) => [html`<${Time} at=${one.detected_at} />`, visible(one.category), html`<span class="mono wrap">${visible(one.source_path)}</span>`, html`<span class="wrap">${visible(one.detail)}</span>`]))}<//>`}
-    <${Section} name="run-life" title="Lifecycle" aside=${plural(data.events.length, "record")}><${Lifecycle} events=${data.events} /><//>
+    <${Section} name="run-life" title="Lifecycle" aside=${plural(life.length, "record")}><${Lifecycle} told=${life} /><//>
     ${data.incidents.length > 0 && html`<${Section} name="run-incidents" title="Incidents" aside=${plural(data.incidents.length, "event")}>${table(["when", "state", "what", "severity", "summary"], data.incidents.map((one) => [html`<${Time} at=${one.recorded_at} />`, html`<${StatusMark} word=${one.state} />`, visible((one.category ?? "").replaceAll("_", " ")), visible(one.severity), html`<span class="wrap">${visible(one.summary)}</span>`]))}<//>`}
     ${data.permissions.length > 0 && html`<${Section} name="run-permissions" title="Permissions" aside=${plural(data.permissions.length, "event")}>${table(["when", "state", "operation", "target", "source"], data.permissions.map((one) => [html`<${Time} at=${one.recorded_at} />`, html`<${StatusMark} word=${one.state} />`, `${visible(one.operation)} on ${visible(one.resource_class)}`, html`<span class="mono wrap">${visible(one.target) || "–"}</span>`, visible(one.source)]))}<//>`}
     ${data.remediations.length > 0 && html`<${Section} name="run-remediations" title="What the supervisor did" aside=${plural(data.remediations.length, "action")}>${table(["when", "action", "outcome", "rule"], data.remediations.map((one) => [html`<${Time} at=${one.recorded_at} />`, visible((one.action ?? "").replaceAll("_", " ")), visible(one.outcome), html`<span class="mono">${visible(one.rule_id)}</span>`]))}<//>`}
@@ -89,8 +90,11 @@ export function table(heads, rows) {
 }
 
 /** The records of the journals that say how far the run came, oldest first. */
-function Lifecycle({ events }) {
-  const told = useMemo(() => events.filter((event) => !/health-sample/.test(event.schema_id ?? "") && !/health-samples/.test(event.relative_path ?? "")).reverse().sort((left, right) => Number(!left.recorded_at) - Number(!right.recorded_at)), [events]);
+function lifecycle(events) {
+  return events.filter((event) => !/health-sample/.test(event.schema_id ?? "") && !/health-samples/.test(event.relative_path ?? "")).reverse().sort((left, right) => Number(!left.recorded_at) - Number(!right.recorded_at));
+}
+
+function Lifecycle({ told }) {
   if (told.length === 0) return html`<p class="soft">No journal says anything.</p>`;
   const first = moment(told.find((event) => event.recorded_at)?.recorded_at);
   return html`<div class="scrolls" tabindex="0" role="group" aria-label="Lifecycle, scrollable"><table><thead><tr><th scope="col" class="num">after</th><th scope="col">what</th><th scope="col">state</th><th scope="col">by</th><th scope="col">record</th></tr></thead>

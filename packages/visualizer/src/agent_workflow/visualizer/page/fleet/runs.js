@@ -48,6 +48,7 @@ export function Runs({ route }) {
     </div>
     <${Fault} fault=${fault} stale=${Boolean(data)} />
     ${data && rows.length === 0 && html`<div class="empty"><h2>No run matches</h2></div>`}
+    ${data?.has_more && rows.length < PAGE && html`<p class="note small">There are more runs than are looked through, the newest 10,000. A state, an executor or a model brings older ones in.</p>`}
     ${rows.length > 0 && html`<div class="scrolls fleet-part" tabindex="0" role="group" aria-label="Runs, scrollable"><table class="runs"><thead><tr><th scope="col">status</th><th scope="col">run</th><th scope="col">executor</th><th scope="col">outcome</th><th scope="col">evidence</th><th scope="col" class="num">incidents</th><th scope="col" class="num">took</th><th scope="col" class="num">began</th><th scope="col">trace</th></tr></thead>
       <tbody>${rows.map((run, index) => html`<tr key=${run.session_id} data-run=${index}>
         <td><${RunStatus} run=${run} /></td>
@@ -60,7 +61,7 @@ export function Runs({ route }) {
         <td class="num"><${Time} at=${run.started_at ?? run.created_at} /></td>
         <td>${run.trace ? html`<a href=${traceAddress(run.trace)}>open</a>` : html`<span class="soft">${run.trace_state?.replaceAll("_", " ") ?? "–"}</span>`}</td>
       </tr>`)}</tbody></table></div>
-      <nav class="toolbar" aria-label="Pages">${offset > 0 && html`<a href=${address(["fleet", "runs"], { ...filters, from: Math.max(0, offset - PAGE) || "" })}>newer</a>`} ${data.has_more && html`<a href=${address(["fleet", "runs"], { ...filters, from: offset + PAGE })}>older</a>`}</nav>`}`;
+      <nav class="toolbar" aria-label="Pages">${offset > 0 && html`<a href=${address(["fleet", "runs"], { ...filters, from: Math.max(0, offset - PAGE) || "" })}>newer</a>`} ${data.has_more && rows.length === PAGE && html`<a href=${address(["fleet", "runs"], { ...filters, from: offset + PAGE })}>older</a>`}</nav>`}`;
 }
 
 export function tookOf(run) {

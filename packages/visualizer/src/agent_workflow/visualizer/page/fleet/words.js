@@ -23,4 +23,4 @@ export function who(row) {
   return html`${visible(row.executor ?? "unknown")}<div class="small soft wrap">${visible(row.model ?? "model unknown")}</div>`;
 }
 
-export const ACTIVE = new Set(["running", "launched", "launching", "prepared", "starting", "active", "waiting", "paused", "blocked"]);
+export const ACTIVE = new Set(["running", "interruption_requested", "launched", "launching", "prepared", "starting", "active", "waiting", "paused", "blocked"]);

@@ -19,7 +19,7 @@ export function SessionRow({ session, index, target, now, isNew, narrow, onArchi
       <a class="row-link clip" href=${target} title=${title} data-row=${index} onFocus=${onFocus}>${title}</a>
       <div class="clip small soft" title=${[session.adw_id, session.adw_name, session.engineer, reason].filter(Boolean).map(visible).join(" · ")}>
         <span class="mono">${visible(session.adw_id)}</span>
-        ${session.adw_name && html` · ${visible(session.adw_name)}`}
+        ${session.adw_name && html` · <bdi>${visible(session.adw_name)}</bdi>`}
         ${reason && html` · <span class=${`reason tone-${statusOf(session.shown_status).tone}`}>${reason}</span>`}
       </div>
     </div>

@@ -13,6 +13,7 @@ import { visible } from "../core/text.js";
 import { Fault } from "../parts/fault.js";
 import { SearchBox } from "../parts/search-box.js";
 import { VirtualList } from "../parts/virtual-list.js";
+import { lastQuery } from "./last-query.js";
 import { SessionRow } from "./session-row.js";
 import { lastVisit, markAllSeen, stillLooking } from "./visits.js";
 import { useSessionWindow } from "./window.js";
@@ -31,7 +32,7 @@ export function Sessions({ project, route, scope }) {
   const now = useNow(moving ? 1000 : 10_000);
   const [since, setSince] = useState(() => lastVisit());
   const list = useRef(null);
-  const active = useRef(-1);
+  const active = useRef({ id: null, index: -1 });
   const [undo, setUndo] = useState(null);
   const [said, setSaid] = useState("");
   const notifying = useNotifying();
@@ -45,32 +46,36 @@ export function Sessions({ project, route, scope }) {
     liveness.set(moving);
     return () => liveness.set(false);
   }, [moving]);
+  useEffect(() => lastQuery.set(route.query), [route]);
 
   const openOf = (session) => address(scope(["s", session.adw_id]));
+  // Rows that come in above move the one that is looked at.
+  const at = () => places.get(active.current.id) ?? active.current.index;
   const focus = (index) => {
     const most = (total ?? 0) - 1;
     if (most < 0) return;
-    active.current = Math.max(0, Math.min(most, index));
-    list.current?.reveal(active.current);
-    requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(`[data-row="${active.current}"]`)?.focus({ preventScroll: true })));
+    const next = Math.max(0, Math.min(most, index));
+    active.current = { id: rows[next]?.adw_id, index: next };
+    list.current?.reveal(next);
+    requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(`[data-row="${next}"]`)?.focus({ preventScroll: true })));
   };
   const seek = (step) => {
-    for (let index = active.current + step; index >= 0 && index < rows.length; index += step) {
+    for (let index = at() + step; index >= 0 && index < rows.length; index += step) {
       if (rows[index] && ["fail", "lost"].includes(rows[index].shown_status)) return focus(index);
     }
     return setSaid(step > 0 ? "no failed session further down" : "no failed session further up");
   };
   useKeys({
-    j: () => focus(active.current + 1),
-    k: () => focus(active.current - 1),
-    ArrowDown: () => active.current >= 0 && (focus(active.current + 1), true),
-    ArrowUp: () => active.current >= 0 && (focus(active.current - 1), true),
+    j: () => focus(at() + 1),
+    k: () => focus(at() - 1),
+    ArrowDown: () => at() >= 0 && (focus(at() + 1), true),
+    ArrowUp: () => at() >= 0 && (focus(at() - 1), true),
     Home: () => focus(0),
     End: () => focus((total ?? 1) - 1),
     n: () => seek(1),
     N: () => seek(-1),
     Enter: () => {
-      const row = rows[active.current];
+      const row = rows[at()];
       if (row) go(openOf(row));
       return Boolean(row);
     },
@@ -128,7 +133,7 @@ export function Sessions({ project, route, scope }) {
       </div></div>
       <${VirtualList} page count=${total} rowHeight=${rowHeight} keyOf=${keyOf} indexOf=${indexOf} onRange=${onRange} handle=${list}
         row=${(index) => rows[index]
-          ? html`<${SessionRow} key=${rows[index].adw_id} session=${rows[index]} index=${index} now=${now} narrow=${narrow} target=${openOf(rows[index])} isNew=${isNew(rows[index], since)} onArchive=${onArchive} onFocus=${() => { active.current = index; }} />`
+          ? html`<${SessionRow} key=${rows[index].adw_id} session=${rows[index]} index=${index} now=${now} narrow=${narrow} target=${openOf(rows[index])} isNew=${isNew(rows[index], since)} onArchive=${onArchive} onFocus=${() => { active.current = { id: rows[index].adw_id, index }; }} />`
           : html`<div key=${`hole-${index}`} class=${`session-row hole${narrow ? " card" : ""}`} role="row" aria-rowindex=${index + 2}><span role="cell" class="soft">…</span></div>`} />
     </div>`}`;
 }

@@ -1,7 +1,7 @@
 /** Everything one trace shows, kept up to date by one poller. */
 import { useEffect, useRef, useState } from "../core/html.js";
 import { Refused } from "../core/api.js";
-import { readDetail, readEnvelopes, readEvents, readGates, readProcesses, readTimeline } from "../core/endpoints.js";
+import { readDetail, readEnvelopes, readEvents, readGates, readProcesses } from "../core/endpoints.js";
 import { IDLE_MS, LIVE_MS, startPolling } from "../core/polling.js";
 import { MOVING } from "../core/status.js";
 import { EventLog } from "./event-log.js";
@@ -42,7 +42,6 @@ export function useTrace(project, adwId) {
         // The first page is shown at once, the rest of a long session as it comes.
         if (versionBefore === log.version - 1 || Date.now() - drawn > Math.max(DRAW_EVERY_MS, DRAW_MS_AN_EVENT * log.events.length)) draw({ reading: true });
       }
-      while (log.unsure.size > 0) if (!log.settle(await readTimeline(project, adwId, log.unsure.keys().next().value - 1, signal))) break;
       for (let index = log.events.length - 1; index >= 0 && log.events[index].rowid > results; index -= 1) if (RESULTS.has(log.events[index].type)) fresh += 1;
       const moved = before !== detail || log.version !== versionBefore;
       if (fresh > 0 || results < 0) {

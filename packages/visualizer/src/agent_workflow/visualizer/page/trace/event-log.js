@@ -27,7 +27,6 @@ export class EventLog {
     this.version = (this.version ?? 0) + 1;
     this.text = 0;
     this.problems = [];
-    this.unsure = new Map();
     this.byCall = new Map();
     this.denials = new Map();
     this.newest = null;
@@ -58,7 +57,6 @@ export class EventLog {
     for (const denial of event.denials ?? []) this.deny(denial);
     if (this.denials.has(event.callId)) event.denied = this.denials.get(event.callId);
     if (event.problem) this.problems.push(event);
-    if (event.type === "tool_call" && event.ok === null && event.cut) this.unsure.set(event.rowid, event);
     if (!this.newest || (event.end ?? event.at) >= (this.newest.end ?? this.newest.at)) this.newest = event;
   }
 
@@ -70,33 +68,13 @@ export class EventLog {
     if (call) call.denied = denial;
   }
 
-  /**
-   * Take from the timeline how those calls went whose payload was cut before it says so.
-   * @returns {boolean} whether the timeline goes on, and there are calls left that it may tell of
-   */
-  settle(timeline) {
-    timeline.rowid.forEach((rowid, index) => {
-      const event = this.unsure.get(rowid);
-      this.unsure.delete(rowid);
-      if (!event || timeline.ok[index] == null) return;
-      event.ok = timeline.ok[index] === 1;
-      if (event.ok) return;
-      event.problem = true;
-      this.problems.push(event);
-    });
-    this.problems.sort((left, right) => left.rowid - right.rowid);
-    this.version += 1;
-    if (timeline.has_more && timeline.rowid.length > 0) return true;
-    this.unsure.clear();
-    return false;
-  }
-
   /** Keep what the screens show; drop long payloads once the budget is spent. */
   slim(row) {
     const text = row.payload_json ?? "";
     const payload = parsed(text);
     const facts = payload && typeof payload === "object" ? payload : {};
     const cut = Boolean(row.payload_cut) || !(payload && typeof payload === "object");
+    const ok = facts.ok ?? (row.ok == null ? null : row.ok === 1); // beside a payload that is too long to be taken apart
     const keep = ALWAYS_KEPT.has(row.type) || facts.input != null || this.text < TEXT_BUDGET;
     if (keep) this.text += text.length;
     const at = moment(row.started_at) ?? 0;
@@ -114,8 +92,8 @@ export class EventLog {
       startedAt: row.started_at,
       took: end != null && at ? end - at : numberOrNull(facts.duration_ms),
       tokens: row.tokens,
-      ok: facts.ok ?? row.ok ?? null,
-      problem: isProblem(row.type, facts, row),
+      ok,
+      problem: isProblem(row.type, ok),
       denied: null,
       retry: row.type === "log" && RETRIES.test(row.name ?? ""),
       ...whose(row, facts),
@@ -150,10 +128,8 @@ function textOf(value) {
 }
 
 /** What counts as an error when somebody asks for the next one. */
-function isProblem(type, facts, row) {
-  if (type === "error" || type === "gate_fail") return true;
-  if (type === "tool_call") return (facts.ok ?? row.ok) === false;
-  return false;
+function isProblem(type, ok) {
+  return type === "error" || type === "gate_fail" || (type === "tool_call" && ok === false);
 }
 
 const MAIN_ARGUMENTS = ["command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt", "description"];

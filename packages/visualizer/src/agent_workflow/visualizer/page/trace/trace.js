@@ -26,6 +26,7 @@ import { spendByPhase } from "./spend.js";
 import { Summary } from "./summary.js";
 import { Verdict } from "./verdict.js";
 import { PhasePanel } from "../phase/phase-panel.js";
+import { lastQuery } from "../sessions/last-query.js";
 
 export function Trace({ project, adwId, selection, route, scope }) {
   const trace = useTrace(project, adwId);
@@ -43,6 +44,7 @@ export function Trace({ project, adwId, selection, route, scope }) {
   const eventId = selection[0] === "event" ? selection[1] : null;
   const base = scope(["s", adwId]);
   const home = address(base, route.query);
+  const toList = address(scope([]), lastQuery.get());
   const addressOfPhase = (id) => address([...base, "phase", id], route.query);
   const addressOfEvent = (id) => address([...base, "event", id], route.query);
   const phase = phaseId ? phases.find((one) => one.phase_id === phaseId) : null;
@@ -95,7 +97,7 @@ export function Trace({ project, adwId, selection, route, scope }) {
     Home: () => list.current?.step(-Infinity),
     End: () => list.current?.step(Infinity),
     Escape: () => {
-      go(open ? home : address(scope([])));
+      go(open ? home : toList);
     },
   });
 
@@ -109,13 +111,13 @@ export function Trace({ project, adwId, selection, route, scope }) {
     trace.refresh();
   };
 
-  const crumbs = [["Sessions", address(scope([]))], [visible(adwId), open ? home : null]];
+  const crumbs = [["Sessions", toList], [visible(adwId), open ? home : null]];
   if (phase) crumbs.push([visible(phase.name), null]);
   else if (event) crumbs.push([oneLine(event.label, 60) || event.type, null]);
 
   if (missing) {
     return html`<${Crumbs} steps=${crumbs.slice(0, 2)} /><div class="empty"><h2>No session ${visible(adwId)}</h2>
-      <p>This database does not hold it. It may belong to another project, or the database was rebuilt without it. The page keeps looking. <a href=${address(scope([]))}>All sessions</a></p></div>`;
+      <p>This database does not hold it. It may belong to another project, or the database was rebuilt without it. The page keeps looking. <a href=${toList}>All sessions</a></p></div>`;
   }
   if (!session) {
     return html`<${Crumbs} steps=${crumbs.slice(0, 2)} /><${Fault} fault=${fault} />${!fault && html`<p class="empty">Reading ${visible(adwId)} …</p>`}`;
