@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agent_workflow import index_store
-from agent_workflow.cli._failure import CommandFailed, Failure
+from agent_workflow.cli._failure import CommandFailed, Failure, wrong_call
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 """The option ``--json``, taken before and after a subcommand."""
@@ -59,8 +59,7 @@ class Call:
         """
         if self.named_root is not None:
             if self.named_root == "":
-                hint = "name a directory"
-                raise CommandFailed(Failure("usage_error", "--state-root is empty", hint=hint, exit_code=2))
+                raise wrong_call("--state-root is empty", "name a directory")
             return Path(self.named_root).absolute()
         try:
             return index_store.default_state_root(os.environ).absolute()

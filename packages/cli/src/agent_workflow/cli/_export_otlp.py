@@ -9,7 +9,7 @@ import typer
 from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._cells import counted
 from agent_workflow.cli._extras import needs_extra
-from agent_workflow.cli._failure import EXIT_NOT_GOOD, CommandFailed, failure_of_tracer, wrong_call
+from agent_workflow.cli._failure import EXIT_NOT_GOOD, CommandFailed, wrong_call
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
 
@@ -70,18 +70,15 @@ def otlp(
         from agent_workflow.cli.otlp.exporting import Exporter
     from agent_workflow.cli.otlp.seals import Seals
     from agent_workflow.cli.otlp.selection import selected
-    from agent_workflow.tracer import TraceReader, TracerError, locate_database
+    from agent_workflow.tracer import TraceReader, locate_database
 
     destination, place = _destination(to, endpoint, protocol, content=content)
-    try:
-        with TraceReader(locate_database(db)) as reader, RunProgress("exported", "sessions") as progress:
-            adw_ids = selected(reader, sessions or [], since)
-            seals = Seals(call.state_root, reader.path)
-            exporter = Exporter(reader, destination, seals.of(adw_ids), content)
-            exported = list(exporter.export(adw_ids, progress))
-            database = reader.path
-    except TracerError as error:
-        raise CommandFailed(failure_of_tracer(error)) from error
+    with TraceReader(locate_database(db)) as reader, RunProgress("exported", "sessions") as progress:
+        adw_ids = selected(reader, sessions or [], since)
+        seals = Seals(call.state_root, reader.path)
+        exporter = Exporter(reader, destination, seals.of(adw_ids), content)
+        exported = list(exporter.export(adw_ids, progress))
+        database = reader.path
     if seals.trouble is not None:
         tell(f"the index cannot be asked for seals: {seals.trouble}")
     _report(call, database, place, exported, destination.messages)

@@ -12,7 +12,6 @@ from agent_workflow.cli._failure import (
     EXIT_NOT_GOOD,
     CommandFailed,
     Failure,
-    failure_of_tracer,
     wrong_call,
 )
 from agent_workflow.cli._output import say, show_document, tell
@@ -78,13 +77,10 @@ def prune_command(
 
 
 def _databases(named: list[Path] | None) -> tuple[tuple[Path, Path], ...]:
-    from agent_workflow.tracer import TracerError, locate_data_dir, locate_database
+    from agent_workflow.tracer import locate_data_dir, locate_database
 
-    try:
-        found = [path.absolute() for path in named or [locate_database()]]
-        return tuple((path, locate_data_dir(path)) for path in dict.fromkeys(found))
-    except TracerError as error:
-        raise CommandFailed(failure_of_tracer(error)) from error
+    found = [path.absolute() for path in named or [locate_database()]]
+    return tuple((path, locate_data_dir(path)) for path in dict.fromkeys(found))
 
 
 def _show(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Path], ...]) -> None:
@@ -101,13 +97,9 @@ def _show(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Pa
 
 def _plan(call: Call, criteria: "PruneCriteria", databases: tuple[tuple[Path, Path], ...]) -> "PrunePlan":
     from agent_workflow.cli._prune_plan import make_plan
-    from agent_workflow.tracer import TracerError
 
-    try:
-        with RunProgress("looked at") as progress:
-            return make_plan(call.state_root, criteria, databases, progress)
-    except TracerError as error:
-        raise CommandFailed(failure_of_tracer(error)) from error
+    with RunProgress("looked at") as progress:
+        return make_plan(call.state_root, criteria, databases, progress)
 
 
 def _delete(

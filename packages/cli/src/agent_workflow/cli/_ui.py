@@ -1,16 +1,17 @@
 """``agent-workflow ui``: the web page over traces and the evidence index."""
 
 import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from agent_workflow import index_store
 from agent_workflow.cli._call import Call, StateRoot
 from agent_workflow.cli._extras import needs_extra
+from agent_workflow.cli._failure import EXIT_WRONG_CALL, CommandFailed, Failure
+from agent_workflow.cli._output import tell
 
 
 def ui_command(
@@ -34,11 +35,11 @@ def ui_command(
     databases = tuple(db) if db else _found(call.state_root)
     options = ServeOptions(databases, port, host, token, call.state_root, open_browser)
     try:
-        serve(options, _note)
+        serve(options, tell)
     except CannotServe as error:
-        _fail(str(error))
+        raise CommandFailed(Failure("cannot_serve", str(error), exit_code=EXIT_WRONG_CALL)) from error
     except KeyboardInterrupt:
-        _note("stopped")
+        tell("stopped")
 
 
 def _found(state_root: Path) -> tuple[Path, ...]:
@@ -46,7 +47,7 @@ def _found(state_root: Path) -> tuple[Path, ...]:
 
     In a repository without one, and where there is no other, the page waits for it where a first run would make it.
     """
-    from agent_workflow.tracer import NoTrace, TracerError, locate_database
+    from agent_workflow.tracer import NoTrace, locate_database
 
     recorded = _named_by_evidence(state_root)
     try:
@@ -55,11 +56,8 @@ def _found(state_root: Path) -> tuple[Path, ...]:
         if recorded and not (Path.cwd() / ".git").exists():
             return _distinct(recorded)
         shown = "the traces of other repositories" if recorded else "the index alone"
-        _note(f"{error}; the page shows {shown}, and {_USUAL} when it is there")
+        tell(f"{error}; the page shows {shown}, and {_USUAL} when it is there")
         return _distinct((Path.cwd() / _USUAL, *recorded))
-    except TracerError as error:
-        where = f"{error.path}: " if error.path else ""
-        _fail(f"{where}{error}" + (f"; {error.hint}" if error.hint else ""))
 
 
 _USUAL = "adws/adw_data/sssf.db"
@@ -75,12 +73,12 @@ def _named_by_evidence(state_root: Path) -> tuple[Path, ...]:
     except index_store.MissingDatabase:
         return ()
     except index_store.IndexStoreError as error:
-        _note(f"the index cannot be asked for traces: {error}" + (f"; {error.hint}" if error.hint else ""))
+        tell(f"the index cannot be asked for traces: {error}" + (f"; {error.hint}" if error.hint else ""))
         return ()
     # Of `os.path`, because a path that may not be looked at, or is none, is simply not there.
     found = _distinct(Path(name) for name in named if os.path.isfile(name))  # noqa: PTH113
     if len(found) > _MOST_RECORDED:
-        _note(f"{len(found)} repositories have traces; the page shows the newest {_MOST_RECORDED}, others with --db")
+        tell(f"{len(found)} repositories have traces; the page shows the newest {_MOST_RECORDED}, others with --db")
     return found[:_MOST_RECORDED]
 
 
@@ -90,13 +88,3 @@ def _distinct(paths: Iterable[Path]) -> tuple[Path, ...]:
     for path in paths:
         found.setdefault(os.path.realpath(path), path)
     return tuple(found.values())
-
-
-def _note(text: str) -> None:
-    sys.stderr.write(f"agent-workflow: {text}\n")
-    sys.stderr.flush()
-
-
-def _fail(text: str) -> NoReturn:
-    _note(text)
-    raise typer.Exit(2)

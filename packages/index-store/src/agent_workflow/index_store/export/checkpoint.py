@@ -13,12 +13,12 @@ from dataclasses import field as dataclass_field
 from datetime import date
 from importlib.metadata import version
 
-from agent_workflow.index_store.discovery import PROJECTION_REVISION
 from agent_workflow.index_store.export.fields import TABLES
 from agent_workflow.index_store.export.partitions import WRITER_OPTIONS
 from agent_workflow.index_store.export.policy import Policy
 from agent_workflow.index_store.export.snapshot import IndexSnapshot
 from agent_workflow.index_store.index_files import check_file
+from agent_workflow.index_store.scanning import PROJECTION_REVISION
 from agent_workflow.index_store.state_root import not_writable
 
 REVISION = 1
