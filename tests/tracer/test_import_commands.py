@@ -59,7 +59,7 @@ def test_discovered_sessions_are_in_the_list(project: Project) -> None:
     shown = cli(project, "trace", "sessions").out
 
     assert (0, 0) == (first.code, again.code)
-    assert "1 sessions written" in first.out
+    assert "1 session written" in first.out
     assert "(1 of claude_code)" in first.out
     document = json.loads(again.out)
     assert ("agent-workflow/trace-import/v1", []) == (document["schema"], document["written"])
@@ -76,7 +76,7 @@ def test_damage_is_told_and_ends_with_one(project: Project) -> None:
 
     assert 1 == told.code
     assert f"damaged, everything else was imported: {file}, line 3: " in told.out
-    assert "1 sessions written" in told.out
+    assert "1 session written" in told.out
 
 
 @pytest.mark.parametrize(
