@@ -108,7 +108,7 @@ def create_file(location: IndexLocation, name: str) -> bool:
 def connect(location: IndexLocation, name: str, parameters: str, flags: int) -> apsw.Connection:
     """Open a file of the index directory, following no link, and see that the directory is the one checked."""
     path = location.path / name
-    uri = f"file:{_quote(str(path))}?{parameters}"
+    uri = f"file:{_quote(path)}?{parameters}"
     try:
         connection = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW)
     except apsw.Error as error:
@@ -125,8 +125,12 @@ def connect(location: IndexLocation, name: str, parameters: str, flags: int) -> 
     return connection
 
 
-def _quote(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+def _quote(path: Path) -> str:
+    """Write a path for a URI: byte by byte, because a folder's name need not be text."""
+    return "".join(chr(byte) if byte in _PLAIN_BYTES else f"%{byte:02x}" for byte in os.fsencode(path))
+
+
+_PLAIN_BYTES = frozenset(b"/._-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
 def explain(location: IndexLocation, error: apsw.Error) -> Exception:
