@@ -114,6 +114,8 @@ def connect(location: IndexLocation, name: str, parameters: str, flags: int) -> 
     except apsw.Error as error:
         raise explain(location, error) from error
     connection.transaction_mode = "IMMEDIATE"  # of `with connection`; nested, it is a savepoint
+    for setting, on in _DISTRUST:
+        connection.config(setting, on)
     held, found = os.fstat(location.directory), os.stat(location.path, follow_symlinks=False)
     if (held.st_dev, held.st_ino) != (found.st_dev, found.st_ino):
         connection.close()
@@ -123,6 +125,14 @@ def connect(location: IndexLocation, name: str, parameters: str, flags: int) -> 
             hint="see who moves the state root's directories, then call again",
         )
     return connection
+
+
+# What stands in the file may be of anybody's making. Ours has no trigger, and its views need no function of a program.
+_DISTRUST = (
+    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+)
 
 
 def _quote(path: Path) -> str:
@@ -149,6 +159,8 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
         return NotWritable(f"{path} cannot be written: {error}", path=path, hint=hint)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.IOError)):
         return DamagedDatabase(f"{path} cannot be read: {error}", path=path, hint="agent-workflow index rebuild")
+    if isinstance(error, apsw.SQLError):  # our statements are right, so its tables are not
+        return DamagedDatabase(f"{path} was altered: {error}", path=path, hint="agent-workflow index rebuild")
     return error
 
 
@@ -194,7 +206,6 @@ def open_read_only(location: IndexLocation) -> apsw.Connection:
         if size_of(location, "-wal") > 0:
             raise _needs_recovery(location) from error
         connection = connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
-    connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
 

@@ -17,6 +17,7 @@ from agent_workflow.index_store.reading import digest_file
 from agent_workflow.index_store.repair_check import RECEIPT, verified_row
 from agent_workflow.index_store.review import review_run
 from agent_workflow.index_store.scanning import scan_run
+from agent_workflow.index_store.schema_check import altered_parts
 from agent_workflow.index_store.sealing import check_seal
 from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIRECTORIES, StateRoot, open_state_root
 from agent_workflow.index_store.values import Value
@@ -54,7 +55,7 @@ def verify(
         connection = open_for_reading(location)
         stack.callback(connection.close)
         try:
-            integrity = tuple(str(row[0]) for row in connection.execute("PRAGMA integrity_check"))
+            integrity = _integrity(connection)
             foreign = tuple(_foreign_key_errors(connection))
             mismatches: tuple[SourceMismatch, ...] = ()
             if full:
@@ -76,6 +77,13 @@ def verify(
 
 
 _HISTORICAL = "SELECT session_id FROM index_errors WHERE category = 'historical_artifact' ORDER BY session_id"
+
+
+def _integrity(connection: apsw.Connection) -> tuple[str, ...]:
+    """Return ``ok`` alone, or what is wrong with the pages or with the tables."""
+    found = tuple(str(row[0]) for row in connection.execute("PRAGMA integrity_check"))
+    altered = tuple(altered_parts(connection))
+    return found if not altered else altered if found == ("ok",) else (*found, *altered)
 
 
 def _storage(root: StateRoot, stack: ExitStack) -> Storage:
