@@ -77,8 +77,17 @@ def _deep(run: RunDirectory) -> None:
     (place / "x.json").write_bytes(encode(process_result()))
 
 
-def _undecodable_name(run: RunDirectory) -> None:
-    Path(os.fsdecode(os.fsencode(run.path) + b"/\xff.json")).write_bytes(encode(process_result()))
+def _undecodable(make: Callable[[Path], object]) -> Callable[[RunDirectory], None]:
+    """Put something in a run under a name that is no text."""
+
+    def inflict(run: RunDirectory) -> None:
+        make(Path(os.fsdecode(os.fsencode(run.path) + b"/\xff.json")))
+
+    return inflict
+
+
+def _to_nothing(path: Path) -> None:
+    path.symlink_to("nowhere.json")
 
 
 PLACE_FAULTS = (
@@ -111,6 +120,9 @@ PLACE_FAULTS = (
     Fault("device for a journal", _device, "x.jsonl", None, "unsafe_source"),
     Fault("directory named x.json", lambda run: (run.path / "x.json").mkdir(), "x.json", None, "unsafe_source"),
     Fault("directories 300 deep", _deep, "d/d"),
-    Fault("file name that is no text", _undecodable_name, ".json"),
+    Fault("file name that is no text", _undecodable(lambda path: path.write_bytes(encode(process_result()))), ".json"),
+    Fault("directory name that is no text", _undecodable(Path.mkdir), ".json", None, "unsafe_source"),
+    Fault("FIFO whose name is no text", _undecodable(os.mkfifo), ".json", None, "unsafe_source"),
+    Fault("link whose name is no text", _undecodable(_to_nothing), ".json", None, "unsafe_source"),
 )
 """Something other than a regular file below real directories."""

@@ -78,7 +78,6 @@ def connect_for_writing(location: IndexLocation) -> apsw.Connection:
     connection = connect(location, DATABASE_NAME, "mode=rw", apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.execute("PRAGMA foreign_keys = OFF")  # rows of a run are removed table by table, in the right order
-    connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
 

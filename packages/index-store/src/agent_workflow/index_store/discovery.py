@@ -6,6 +6,7 @@ Nothing here reads a file's content: names only, through directory descriptors, 
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Literal, NamedTuple
 
 from agent_workflow.index_store.errors import printable
@@ -40,6 +41,17 @@ class Candidate(NamedTuple):
 
 Storage = Mapping[StorageClass, int | None]
 """Descriptors of ``runs/`` and ``archive/``; None where there is no such directory."""
+
+
+@contextmanager
+def open_storage(root: StateRoot) -> Iterator[Storage]:
+    """Hold ``runs/`` and ``archive/`` open.
+
+    Raises:
+        UnsafePath: one of them is a link, no directory, somebody else's, or writable by others.
+    """
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(root.directory(directory)) for name, directory in STORAGE_DIRECTORIES.items()}
 
 
 class Discovery(NamedTuple):

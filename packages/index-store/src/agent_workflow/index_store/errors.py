@@ -75,7 +75,7 @@ class EvidenceError(Exception):
     """One run's evidence is at fault.
 
     Attributes:
-        source_path: path below the run directory.
+        source_path: path below the run directory, printable whatever the file was called.
         line: number of the record in a journal, from 1; None where the whole file is meant.
         category: the word for ``index_errors.category``.
         settled: False where the same files may read well next time (they changed while they were read).
@@ -86,13 +86,13 @@ class EvidenceError(Exception):
 
     def __init__(self, reason: str, source_path: str, line: int | None = None) -> None:
         self.reason = reason
-        self.source_path = source_path
+        self.source_path = printable(source_path)
         self.line = line
         super().__init__(self.detail)
 
     @property
     def detail(self) -> str:
-        """The fault with its place, at most 4,096 characters, printable whatever the file was called."""
+        """The fault with its place, printable, at most 4,096 characters."""
         place = self.source_path if self.line is None else f"{self.source_path}:{self.line}"
         return printable(f"{place}: {self.reason}")[:4096]
 

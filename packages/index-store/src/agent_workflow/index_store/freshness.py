@@ -1,6 +1,5 @@
 """How the projection compares with its sources at this moment, found by names and ``lstat`` alone."""
 
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +8,12 @@ import apsw
 from agent_workflow.index_schema import DATABASE_NAME
 from agent_workflow.index_store import database
 from agent_workflow.index_store.database import open_for_reading
-from agent_workflow.index_store.discovery import discover
+from agent_workflow.index_store.discovery import discover, open_storage
 from agent_workflow.index_store.errors import MissingDatabase, OutdatedDatabase
 from agent_workflow.index_store.index_files import IndexLocation, exists, explain, locate_index
 from agent_workflow.index_store.reports import Freshness, StatusReport
 from agent_workflow.index_store.scanning import scan_candidate
-from agent_workflow.index_store.state_root import INDEX_DIRECTORY, STORAGE_DIRECTORIES, StateRoot, open_state_root
+from agent_workflow.index_store.state_root import INDEX_DIRECTORY, StateRoot, open_state_root
 
 
 def status(state_root: Path) -> StatusReport:
@@ -108,10 +107,7 @@ def measure(root: StateRoot, connection: apsw.Connection) -> Freshness:
     discovery = discover(root)
     current = stale = unseen_archive = 0
     active_only = database.metadata(connection).get("last_sync_scope") == "active"
-    with ExitStack() as stack:
-        storage = {
-            name: stack.enter_context(root.directory(directory)) for name, directory in STORAGE_DIRECTORIES.items()
-        }
+    with open_storage(root) as storage:
         for candidate in discovery.runs:
             before = known.pop(candidate.session_id, None)
             if before is None and active_only and candidate.storage_class == "archive":

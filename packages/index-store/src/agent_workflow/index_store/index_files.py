@@ -108,12 +108,14 @@ def create_file(location: IndexLocation, name: str) -> bool:
 def connect(location: IndexLocation, name: str, parameters: str, flags: int) -> apsw.Connection:
     """Open a file of the index directory, following no link, and see that the directory is the one checked."""
     path = location.path / name
-    uri = f"file:{_quote(str(path))}?{parameters}"
+    uri = f"file:{_quote(path)}?{parameters}"
     try:
         connection = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW)
     except apsw.Error as error:
         raise explain(location, error) from error
     connection.transaction_mode = "IMMEDIATE"  # of `with connection`; nested, it is a savepoint
+    for setting, on in _DISTRUST:
+        connection.config(setting, on)
     held, found = os.fstat(location.directory), os.stat(location.path, follow_symlinks=False)
     if (held.st_dev, held.st_ino) != (found.st_dev, found.st_ino):
         connection.close()
@@ -125,8 +127,20 @@ def connect(location: IndexLocation, name: str, parameters: str, flags: int) -> 
     return connection
 
 
-def _quote(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+# What stands in the file may be of anybody's making. Ours has no trigger, and its views need no function of a program.
+_DISTRUST = (
+    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+)
+
+
+def _quote(path: Path) -> str:
+    """Write a path for a URI: byte by byte, because a folder's name need not be text."""
+    return "".join(chr(byte) if byte in _PLAIN_BYTES else f"%{byte:02x}" for byte in os.fsencode(path))
+
+
+_PLAIN_BYTES = frozenset(b"/._-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
 def explain(location: IndexLocation, error: apsw.Error) -> Exception:
@@ -145,6 +159,8 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
         return NotWritable(f"{path} cannot be written: {error}", path=path, hint=hint)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.IOError)):
         return DamagedDatabase(f"{path} cannot be read: {error}", path=path, hint="agent-workflow index rebuild")
+    if isinstance(error, apsw.SQLError):  # our statements are right, so its tables are not
+        return DamagedDatabase(f"{path} was altered: {error}", path=path, hint="agent-workflow index rebuild")
     return error
 
 
@@ -190,7 +206,6 @@ def open_read_only(location: IndexLocation) -> apsw.Connection:
         if size_of(location, "-wal") > 0:
             raise _needs_recovery(location) from error
         connection = connect(location, DATABASE_NAME, "mode=ro&immutable=1", apsw.SQLITE_OPEN_READONLY)
-    connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
 

@@ -4,7 +4,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from agent_workflow.evidence_schemas import FinalReceipt, LaunchContractV2, SessionStatus
+from agent_workflow.evidence_schemas import EvidenceRepairReceipt, FinalReceipt, LaunchContractV2, SessionStatus
 from agent_workflow.index_store.documents import (
     COMPLETION_COLLECTION,
     FINAL_RECEIPT,
@@ -89,7 +89,7 @@ def verify_receipt(
     return LAUNCH not in listed or launch is not None
 
 
-def listed_artifacts(receipt: FinalReceipt, path: str = FINAL_RECEIPT) -> dict[str, Artifact]:
+def listed_artifacts(receipt: FinalReceipt | EvidenceRepairReceipt, path: str = FINAL_RECEIPT) -> dict[str, Artifact]:
     """Return a receipt's artifacts by path.
 
     Raises:
@@ -97,14 +97,14 @@ def listed_artifacts(receipt: FinalReceipt, path: str = FINAL_RECEIPT) -> dict[s
     """
     listed: dict[str, Artifact] = {}
     for entry in receipt.artifacts:
-        refuse_unsafe_path(entry.path, path)
+        _refuse_unsafe_path(entry.path, path)
         artifact = Artifact(entry.size, entry.sha256)
         if listed.setdefault(entry.path, artifact) != artifact:
             raise InvalidReceipt(f"has two entries for {printable(entry.path)} that disagree", path)
     return listed
 
 
-def refuse_unsafe_path(path: str, listed_by: str) -> None:
+def _refuse_unsafe_path(path: str, listed_by: str) -> None:
     """Refuse a path that is absolute, not normalised or leads out of the run.
 
     Raises:

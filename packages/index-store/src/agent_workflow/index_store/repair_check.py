@@ -12,7 +12,7 @@ from agent_workflow.index_store.discovery import Candidate, open_run
 from agent_workflow.index_store.documents import FINAL_RECEIPT
 from agent_workflow.index_store.errors import InvalidReceipt, UnsafeSource
 from agent_workflow.index_store.reading import read_source
-from agent_workflow.index_store.receipts import Artifact, check_artifact, listed_artifacts, refuse_unsafe_path
+from agent_workflow.index_store.receipts import Artifact, check_artifact, listed_artifacts
 from agent_workflow.index_store.records import RecordReader
 from agent_workflow.index_store.scanning import RunScan
 from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIRECTORIES, StateRoot
@@ -105,13 +105,9 @@ def _check_identities(repair_id: str, record: EvidenceRepair, receipt: EvidenceR
 
 
 def _check_files(receipt: EvidenceRepairReceipt, scan: RunScan, directory: int) -> dict[str, Artifact]:
-    listed: dict[str, Artifact] = {}
-    for entry in receipt.artifacts:
-        refuse_unsafe_path(entry.path, RECEIPT)
-        artifact = Artifact(entry.size, entry.sha256)
-        if listed.setdefault(entry.path, artifact) != artifact:
-            raise InvalidReceipt("has two entries for one path that disagree", RECEIPT)
-        check_artifact(entry.path, artifact, directory, None, listed_by=RECEIPT)
+    listed = listed_artifacts(receipt, RECEIPT)
+    for path, artifact in listed.items():
+        check_artifact(path, artifact, directory, None, listed_by=RECEIPT)
     unlisted = [path for path in scan.files if path != RECEIPT and path not in listed]
     if unlisted:
         raise InvalidReceipt(f"does not seal {unlisted[0]}", RECEIPT)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,12 +10,12 @@ import apsw
 
 from agent_workflow.index_store import database
 from agent_workflow.index_store.database import utc_now
-from agent_workflow.index_store.discovery import Candidate, Discovery, OddEntry, Storage, discover
+from agent_workflow.index_store.discovery import Candidate, Discovery, OddEntry, Storage, discover, open_storage
 from agent_workflow.index_store.errors import UnknownRun
 from agent_workflow.index_store.index_files import IndexLocation
 from agent_workflow.index_store.repairs import reconcile_repairs
 from agent_workflow.index_store.scanning import RunScan, scan_candidate
-from agent_workflow.index_store.state_root import STORAGE_DIRECTORIES, StateRoot, StorageClass
+from agent_workflow.index_store.state_root import StateRoot, StorageClass
 from agent_workflow.index_store.sync_report import IndexedRun, PassResult, SyncReport, report_pass
 
 if TYPE_CHECKING:
@@ -68,10 +67,7 @@ def run_pass(root: StateRoot, location: IndexLocation, work: Pass) -> SyncReport
     discovery = discover(root, active_only=work.scope.active_only)
     known = {} if work.fresh else known_runs(work.connection)
     runs = _in_scope(discovery, known, work.scope)
-    with ExitStack() as stack:
-        storage = {
-            name: stack.enter_context(root.directory(directory)) for name, directory in STORAGE_DIRECTORIES.items()
-        }
+    with open_storage(root) as storage:
         for done, candidate in enumerate(runs, 1):
             _reconcile_run(candidate, storage, known, work)
             work.progress(done, len(runs))

@@ -9,7 +9,7 @@ import apsw
 
 from agent_workflow.index_schema import SCHEMA_VERSION
 from agent_workflow.index_store.database import open_for_reading
-from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run
+from agent_workflow.index_store.discovery import Candidate, Storage, discover, open_run, open_storage
 from agent_workflow.index_store.error_check import ErrorCheck
 from agent_workflow.index_store.errors import EvidenceError, MissingDatabase
 from agent_workflow.index_store.index_files import explain, locate_index
@@ -17,8 +17,9 @@ from agent_workflow.index_store.reading import digest_file
 from agent_workflow.index_store.repair_check import RECEIPT, verified_row
 from agent_workflow.index_store.review import review_run
 from agent_workflow.index_store.scanning import scan_run
+from agent_workflow.index_store.schema_check import altered_parts
 from agent_workflow.index_store.sealing import check_seal
-from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, STORAGE_DIRECTORIES, StateRoot, open_state_root
+from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, StateRoot, open_state_root
 from agent_workflow.index_store.values import Value
 from agent_workflow.index_store.verification_report import SourceMismatch, VerificationReport
 
@@ -54,7 +55,7 @@ def verify(
         connection = open_for_reading(location)
         stack.callback(connection.close)
         try:
-            integrity = tuple(str(row[0]) for row in connection.execute("PRAGMA integrity_check"))
+            integrity = _integrity(connection)
             foreign = tuple(_foreign_key_errors(connection))
             mismatches: tuple[SourceMismatch, ...] = ()
             if full:
@@ -71,15 +72,18 @@ def verify(
             full=full,
             source_mismatches=mismatches,
             historical_artifacts=historical,
-            review=None if review is None else review_run(root, _storage(root, stack), review),
+            review=None if review is None else review_run(root, stack.enter_context(open_storage(root)), review),
         )
 
 
 _HISTORICAL = "SELECT session_id FROM index_errors WHERE category = 'historical_artifact' ORDER BY session_id"
 
 
-def _storage(root: StateRoot, stack: ExitStack) -> Storage:
-    return {name: stack.enter_context(root.directory(directory)) for name, directory in STORAGE_DIRECTORIES.items()}
+def _integrity(connection: apsw.Connection) -> tuple[str, ...]:
+    """Return ``ok`` alone, or what is wrong with the pages or with the tables."""
+    found = tuple(str(row[0]) for row in connection.execute("PRAGMA integrity_check"))
+    altered = tuple(altered_parts(connection))
+    return found if not altered else altered if found == ("ok",) else (*found, *altered)
 
 
 def _foreign_key_errors(connection: apsw.Connection) -> list[Mapping[str, Value]]:
@@ -96,9 +100,7 @@ def _compare_sources(root: StateRoot, connection: apsw.Connection, progress: Pro
         ).fetchall()
     }
     found: list[SourceMismatch] = []
-    with ExitStack() as stack:
-        storage = _storage(root, stack)
-        errors = stack.enter_context(closing(ErrorCheck()))
+    with open_storage(root) as storage, closing(ErrorCheck()) as errors:
         discovery = discover(root)
         for done, candidate in enumerate(discovery.runs, 1):
             before = known.pop(candidate.session_id, None)

@@ -11,7 +11,7 @@ import apsw
 
 from agent_workflow.evidence_schemas import EvidenceRepair, FinalReceipt, LifecycleArchive, SessionStatus
 from agent_workflow.index_store.database import migrate
-from agent_workflow.index_store.discovery import Candidate, Discovery, Storage, discover, open_run
+from agent_workflow.index_store.discovery import Candidate, Discovery, Storage, discover, open_run, open_storage
 from agent_workflow.index_store.documents import FINAL_RECEIPT, FINAL_STATUS, STATUS
 from agent_workflow.index_store.errors import EvidenceError
 from agent_workflow.index_store.indexing import RunIndexer
@@ -105,10 +105,7 @@ class Judge:
     def __init__(self, root: StateRoot) -> None:
         self._root = root
         self._stack = ExitStack()
-        self.storage: Storage = {
-            name: self._stack.enter_context(root.directory(directory))
-            for name, directory in STORAGE_DIRECTORIES.items()
-        }
+        self.storage: Storage = self._stack.enter_context(open_storage(root))
         self._reader = RecordReader()
         self._connection = apsw.Connection(":memory:")
         self._stack.callback(self._connection.close)
