@@ -90,11 +90,6 @@ class Tracer:
         """The trace database."""
         return self._mirror.path
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether the file has records that the database lacks."""
-        return self._behind is not None
-
     def event(
         self,
         type: str,  # noqa: A002 - the column's name
@@ -176,20 +171,6 @@ class Tracer:
                 number = self._redraw(table, {"id": number, **columns})
         return number
 
-    def catch_up(self, *, patient: bool = True) -> bool:
-        """Copy into the database what only the files have.
-
-        Args:
-            patient: wait for a lock in full.
-
-        Returns:
-            Whether the database is up to date.
-        """
-        with self._lock, self.shield:
-            if self._mirror.is_fresh or self._behind is not None:
-                self._catch_up(patient=patient)
-            return self._behind is None
-
     def copy_all(self) -> bool:
         """Copy the whole session into the database: a killed writer may have left its last record in the file alone.
 
@@ -199,7 +180,7 @@ class Tracer:
         with self._lock, self.shield:
             self._behind = (0, 0)
             self._catch_up(patient=True)
-            return not self.is_behind
+            return self._behind is None
 
     def tidy(self) -> None:
         """Do what need not be done with every event: between phases, copy the database's log back."""
