@@ -10,6 +10,7 @@ from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._export import export_command
 from agent_workflow.cli._failure import EXIT_NOT_GOOD
+from agent_workflow.cli._filters import Category, Executor, Limit, Model, Pack, Session, Since, State, Until, Wide
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
 
@@ -150,20 +151,16 @@ def query(
             "health, remediations, attempts, metrics, processes or notices.",
         ),
     ],
-    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this run.")] = None,
-    state: Annotated[str | None, typer.Option("--state", help="Only this state, for example failed or open.")] = None,
-    category: Annotated[str | None, typer.Option("--category", help="Only this category.")] = None,
-    executor: Annotated[str | None, typer.Option("--executor", help="Only this agent program.")] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Only this model.")] = None,
-    pack: Annotated[str | None, typer.Option("--pack", metavar="ID", help="Only this prompt pack.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="From then on: a date, a time, or an age such as 24h.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Up to then: a date, a time, or an age such as 7d.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most so many rows, 1 to 10000.")] = 100,
-    wide: Annotated[bool, typer.Option("--wide", help="Show every column, and all of every value.")] = False,
+    session: Session = None,
+    state: State = None,
+    category: Category = None,
+    executor: Executor = None,
+    model: Model = None,
+    pack: Pack = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 100,
+    wide: Wide = False,
     as_json: AsJson = False,
     state_root: StateRoot = None,
 ) -> None:
