@@ -72,7 +72,7 @@ COLUMNS_OF_FILTERS = {
 def values_of(name: str, rows: Rows) -> list[str]:
     """Return up to three values that the rows of a kind have for a filter, spread over what there is, and odd ones."""
     found = sorted({str(row[c]) for row in rows for c in COLUMNS_OF_FILTERS[name] if row.get(c) is not None})
-    odd = ["2026-03-01", "36500d"] if name in ("since", "until") else ["nowhere", "", "ünï' OR 1=1 --"]
+    odd = ["2026-03-01", "36500d", "2100-01-01"] if name in ("since", "until") else ["nowhere", "", "ünï' OR 1=1 --"]
     return [*dict.fromkeys((*found[:1], *found[len(found) // 2 :][:1], *found[-1:])), *odd]
 
 
