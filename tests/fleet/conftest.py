@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from cells import view_of
-from fleet_engines import Rows, ask, views_for
+from fleet_engines import JAVA_OPTIONS, Rows, ask, views_for
 from three_hosts import export_all, sum_of_indexes, write_three_hosts
 
 from agent_workflow.index_store import KINDS
@@ -91,6 +91,7 @@ def _start(processes: list[subprocess.Popen[bytes]], logs: Path, name: str, main
     log = logs / f"{name}.log"
     environment = {n: v for n, v in os.environ.items() if not n.startswith("SPARK_")}
     environment |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"}
+    environment |= {"JAVA_TOOL_OPTIONS": JAVA_OPTIONS}
     with log.open("wb") as output:
         processes.append(
             subprocess.Popen(

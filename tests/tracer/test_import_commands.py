@@ -178,7 +178,7 @@ def test_progress_is_for_terminals(project: Project, tmp_path: Path) -> None:
         drawn += part
     os.close(above)
 
-    assert b"sessions written" in answer
+    assert b"session written" in answer
     assert b"\x1b" not in drawn
     if drawn:  # a fast machine may be through before the first line is due
         assert drawn.endswith(b"\r")

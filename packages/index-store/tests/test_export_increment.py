@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -44,52 +45,54 @@ def fresh_files(state: StateRoot, place: Path, policy: Policy | None = None) -> 
     return files_of(place)
 
 
-def change(state: StateRoot, chance: Random, step: int) -> str:
+def grow(state: StateRoot, run: Path, day: str) -> None:
+    """Append a record of some day to a journal."""
+    scratch = state.run("scratch", created_at="")
+    scratch.journal("incidents.jsonl", [incident(7, recorded_at=f"{day}T07:00:00Z")])
+    record = (state.path / "runs" / "scratch" / "incidents.jsonl").read_bytes()
+    state.remove("scratch")
+    with (run / "incidents.jsonl").open("ab") as journal:
+        journal.write(record)
+
+
+def add(state: StateRoot, run: Path, day: str) -> None:
+    """Add a run with records of its day, and one without a time."""
+    records = [lifecycle(1, timestamp=f"{day}T00:00:00Z"), {"type": "timeless"}]
+    state.run(f"{run.name}-new", created_at=f"{day}T23:59:59.5Z").journal("events.jsonl", records)
+
+
+def archive(state: StateRoot, run: Path, day: str) -> None:
+    """Move a run to the archive."""
+    (state.path / "archive").mkdir(exist_ok=True, mode=0o700)
+    run.rename(state.path / "archive" / run.name)
+
+
+def mend(state: StateRoot, run: Path, day: str) -> None:
+    """Remove what is broken anywhere."""
+    for broken in (state.path / "runs").glob("*/broken.jsonl"):
+        broken.unlink()
+
+
+WAYS: dict[str, Callable[[StateRoot, Path, str], object]] = {
+    "grow": grow,
+    "add": add,
+    "remove": lambda state, run, _: state.remove(run.name),
+    "break": lambda _state, run, _day: (run / "broken.jsonl").write_bytes(b'{"no": json}\n{}\n'),
+    "mend": mend,
+    "archive": archive,
+    "timeless": lambda state, run, _: state.run(f"{run.name}-t").journal("events.jsonl", [{"type": "timeless"}]),
+    "odd": lambda state, run, _: state.run(f"{run.name}-odd", created_at="the other day"),
+    "rich": lambda state, run, _: write_rich_run(state, f"{run.name}-rich"),
+    "nothing": lambda *_: None,
+}
+"""How evidence changes."""
+
+
+def change(state: StateRoot, chance: Random) -> str:
     """Change the evidence in one of the ways that it changes; return which."""
-    day = f"2026-03-{chance.randint(1, 12):02d}"
-    there = sorted(path.name for path in (state.path / "runs").iterdir())
-    chosen = chance.choice(there)
-    ways = (
-        "append",
-        "append",
-        "new",
-        "new",
-        "remove",
-        "break",
-        "mend",
-        "archive",
-        "timeless",
-        "odd",
-        "rich",
-        "nothing",
-    )
-    way = chance.choice(ways)
-    folder = state.path / "runs" / chosen
-    if way == "append":
-        with (folder / "incidents.jsonl").open("ab") as journal:
-            other = state.run(f"scratch-{step}", created_at="")
-            other.journal("incidents.jsonl", [incident(step, recorded_at=f"{day}T0{step % 10}:00:00Z")])
-            journal.write((state.path / "runs" / f"scratch-{step}" / "incidents.jsonl").read_bytes())
-        state.remove(f"scratch-{step}")
-    elif way == "new":
-        records = [lifecycle(1, timestamp=f"{day}T00:00:00Z"), {"type": "timeless"}]
-        state.run(f"new-{step}", created_at=f"{day}T23:59:59.5Z").journal("events.jsonl", records)
-    elif way == "remove" and len(there) > 3:
-        state.remove(chosen)
-    elif way == "break":
-        (folder / "broken.jsonl").write_bytes(b'{"no": json}\n{}\n')
-    elif way == "mend":
-        for broken in (state.path / "runs").glob("*/broken.jsonl"):
-            broken.unlink()
-    elif way == "archive":
-        (state.path / "archive").mkdir(exist_ok=True, mode=0o700)
-        folder.rename(state.path / "archive" / chosen)
-    elif way == "timeless":
-        state.run(f"timeless-{step}", created_at="").journal("events.jsonl", [{"type": "timeless"}])
-    elif way == "odd":
-        state.run(f"odd-{step}", created_at="the other day")
-    elif way == "rich":
-        write_rich_run(state, f"rich-{step}")
+    way = chance.choice(["grow", "grow", "add", *WAYS])
+    run = chance.choice(sorted((state.path / "runs").iterdir()))
+    WAYS[way](state, run, f"2026-03-{chance.randint(1, 12):02d}")
     return way
 
 
@@ -100,7 +103,7 @@ def test_whatever_changes_the_files_are_those_of_an_export_to_an_empty_place(
     """Runs that grow, come, go, break, are mended or archived, in any order: every file and the manifest are alike."""
     chance, ways = Random(seed), []
     for step in range(7):
-        ways += [change(state, chance, step) for _ in range(chance.randint(1, 2))]
+        ways += [change(state, chance) for _ in range(chance.randint(1, 2))]
         sync(state.path)
 
         report = export(state.path, str(kept), host="h")

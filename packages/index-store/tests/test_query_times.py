@@ -54,6 +54,18 @@ def test_a_moment_is_one_moment_in_any_notation(host: Path, moment: str) -> None
     assert ["gamma"] == [row["session_id"] for row in rows]
 
 
+@pytest.mark.parametrize("fraction", ["993197", "9937", "0004", "0005", "999999"])
+def test_a_row_passes_its_own_moment_however_fine(state: StateRoot, fraction: str) -> None:
+    """SQLite tells times to the millisecond; a bound that is copied from a row still lets the row through."""
+    moment = f"2026-03-01T08:30:00.{fraction}+00:00"
+    state.run("fine", created_at=moment)
+    sync(state.path)
+
+    rows = query(state.path, "runs", Filters(since=moment, until=moment)).rows
+
+    assert ["fine"] == [row["session_id"] for row in rows]
+
+
 @pytest.mark.parametrize(
     ("since", "until", "expected"),
     [

@@ -5,7 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from asked_host import BETA, write_host, write_run
-from sample_records import health, incident, lifecycle, metrics, permission, process_result, session_status, stage
+from sample_records import (
+    health,
+    incident,
+    lifecycle,
+    metrics,
+    permission,
+    process_result,
+    remediation,
+    session_status,
+    stage,
+)
 from sample_state import StateRoot, write_rich_run
 
 from agent_workflow.index_store import KINDS, MAXIMUM_LIMIT, query, rebuild
@@ -41,9 +51,10 @@ def _write_rich_host(path: Path) -> None:
             incident(
                 7, summary='quote " comma , newline \n semicolon ; ünï𝄞', recorded_at="2026-02-28T23:59:59.999999Z"
             ),
-            incident(7, state="resolved", recorded_at="2026-03-01T00:30:00+01:00"),
+            incident(7, state="resolved", category="crashed", recorded_at="2026-03-01T00:30:00+01:00"),
         ],
     )
+    odd.journal("remediations.jsonl", [remediation(7, incident_id=f"{7:024x}", recorded_at="2026-03-01T00:40:00Z")])
     odd.journal("permission-events.jsonl", [permission(3, target="it's\t/srv/x"), permission(4, state="cleared")])
     odd.journal("strange.jsonl", [{"type": "made-up"}, {"kind": "other", "timestamp": "2026-03-02T01:02:03.5"}])
     rebuild(path)

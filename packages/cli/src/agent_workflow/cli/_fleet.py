@@ -8,19 +8,8 @@ from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._cells import ID, counted, minute
 from agent_workflow.cli._extras import require_extra
+from agent_workflow.cli._filters import Category, Executor, Limit, Model, Pack, Session, Since, State, Until, Wide
 from agent_workflow.cli._output import Palette, say, show_document, terminal_width
-from agent_workflow.cli._question_options import (
-    Category,
-    Executor,
-    Limit,
-    Model,
-    Pack,
-    Session,
-    Since,
-    State,
-    Until,
-    Wide,
-)
 from agent_workflow.cli._table import Column, state_colour, table, wide_table
 from agent_workflow.cli._terminal_text import ellipsis, printable, shorten
 

@@ -10,20 +10,9 @@ from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._export import export_command
 from agent_workflow.cli._failure import EXIT_NOT_GOOD
+from agent_workflow.cli._filters import Category, Executor, Limit, Model, Pack, Session, Since, State, Until, Wide
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
-from agent_workflow.cli._question_options import (
-    Category,
-    Executor,
-    Limit,
-    Model,
-    Pack,
-    Session,
-    Since,
-    State,
-    Until,
-    Wide,
-)
 from agent_workflow.cli._retention_words import interrupted_prunes
 
 index_app = typer.Typer(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ScoreSet,
     )
     from agent_workflow.evidence_schemas._faults import describe_faults
+    from agent_workflow.evidence_schemas._fleet_reports import ExportManifest, ExportNote, ExportReport, FleetQuery
     from agent_workflow.evidence_schemas._health import Heartbeat, HostSample, ProcessSample, RunHealthSample
     from agent_workflow.evidence_schemas._index_reports import (
         IndexQuery,
@@ -99,7 +100,11 @@ __all__ = [
     "EvidenceRepair",
     "EvidenceRepairReceipt",
     "ExecutionMetrics",
+    "ExportManifest",
+    "ExportNote",
+    "ExportReport",
     "FinalReceipt",
+    "FleetQuery",
     "ForceAcceptReceipt",
     "Heartbeat",
     "HostSample",
@@ -195,6 +200,7 @@ _NAMES_OF_MODULE = {
         "SteeringDelivery",
         "TerminalEvent",
     ),
+    "_fleet_reports": ("ExportManifest", "ExportNote", "ExportReport", "FleetQuery"),
     "_json_schema": ("json_schema",),
     "_key_count": ("fixed_key_count",),
     "_launch": ("LaunchContractV1", "LaunchContractV2"),

@@ -144,6 +144,11 @@ _CONTRACTS: tuple[Contract, ...] = (
     _declared("index-status/v1", "_index_reports:IndexStatus"),
     _declared("index-sync-report/v1", "_index_reports:IndexSyncReport"),
     _declared("index-verification/v1", "_index_reports:IndexVerification"),
+    # Of a fleet: what an export reports and writes into its dataset, and the answer of many hosts.
+    _declared("export-report/v1", "_fleet_reports:ExportReport"),
+    _declared("export-manifest/v1", "_fleet_reports:ExportManifest"),
+    _declared("export-note/v1", "_fleet_reports:ExportNote"),
+    _declared("fleet-query/v1", "_fleet_reports:FleetQuery"),
     # Retired.
     _retired("execution-metrics/retired-v1", "_retired:RetiredExecutionMetrics", "execution-metrics.json"),
     _retired("command-collection-set/v1", "_retired:CommandCollectionSet", "command-collection.json"),

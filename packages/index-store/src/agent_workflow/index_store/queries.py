@@ -3,6 +3,7 @@
 The statements are the files in ``sql/``. A filter that is not given is NULL and lets every row pass.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -121,6 +122,9 @@ class IndexReader:
             InvalidQuestion: the kind, a filter or the limit is not one of the closed list.
         """
         parameters = checked_parameters(kind, filters or Filters(), limit)
+        for name in ("since", "until"):
+            if isinstance(moment := parameters.get(name), float):
+                parameters[name] = to_milliseconds(moment)
         return self._select(statement(kind), parameters)
 
     def sources(self, session_id: str) -> Selection:
@@ -269,6 +273,13 @@ def checked_parameters(kind: str, filters: Filters, limit: int) -> dict[str, Val
 
 def _moment(since: str | None) -> float | None:
     return None if since is None else parse_moment(since, "since")
+
+
+def to_milliseconds(moment: float) -> float:
+    """Return a moment as SQLite tells it, to the millisecond and within its second: a row of it is then still in."""
+    second = math.floor(moment)
+    microseconds = min(round((moment - second) * 1_000_000), 999_000)
+    return second + (microseconds + 500) // 1000 / 1000
 
 
 def _is_text(value: str) -> bool:

@@ -14,7 +14,7 @@ from agent_workflow.index_store.export.store import RemoteStore, Store, open_sto
 from agent_workflow.index_store.fleet.hosts import parts_between, present, read_hosts, standing
 from agent_workflow.index_store.fleet.questions import QUESTIONS, Question, columns_of
 from agent_workflow.index_store.fleet.report import FleetReport
-from agent_workflow.index_store.queries import DEFAULT_LIMIT, FILTERS, Filters, checked_parameters
+from agent_workflow.index_store.queries import DEFAULT_LIMIT, FILTERS, Filters, checked_parameters, to_milliseconds
 from agent_workflow.index_store.values import Value
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _SQL_TYPES = {
 _READ = "FROM read_parquet($parts, hive_partitioning = true, hive_types = {'host': VARCHAR, 'date': DATE}, %s)"
 _ATTEMPTS_TO_READ = 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MILLISECOND = 999_000
 
 
 def query_fleet(dataset: str, kind: str, filters: Filters | None = None, *, limit: int = DEFAULT_LIMIT) -> FleetReport:
@@ -56,7 +57,7 @@ def query_fleet(dataset: str, kind: str, filters: Filters | None = None, *, limi
     for name in FILTERS:
         value = given.get(name)
         if value is not None:
-            parameters[name] = _moment(value) if isinstance(value, float) else str(value)
+            parameters[name] = _bound(name, value) if isinstance(value, float) else str(value)
     store, question = open_store(dataset), QUESTIONS[kind]
     for _ in range(_ATTEMPTS_TO_READ):
         manifests = read_hosts(store)
@@ -73,9 +74,13 @@ def query_fleet(dataset: str, kind: str, filters: Filters | None = None, *, limi
     ) from failure
 
 
-def _moment(seconds: float) -> datetime:
+def _bound(name: str, seconds: float) -> datetime:
+    """Return the first or last moment that the index, which tells times to the millisecond, takes for this one."""
     try:
-        return _EPOCH + timedelta(seconds=seconds)
+        told = _EPOCH + timedelta(seconds=to_milliseconds(seconds))
+        if name == "since":
+            return told - timedelta(microseconds=500 if told.microsecond else 0)
+        return told + timedelta(microseconds=999 if told.microsecond == _LAST_MILLISECOND else 499)
     except OverflowError:
         raise InvalidQuestion("--since or --until is out of range", hint="a date such as 2026-07-01") from None
 

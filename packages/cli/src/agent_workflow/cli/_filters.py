@@ -1,4 +1,4 @@
-"""What a question to the index is narrowed to, as options: of one host and of a whole fleet alike."""
+"""The filters of a question as options, the same for one index and for a fleet."""
 
 from typing import Annotated
 
