@@ -5,8 +5,6 @@ import contextlib
 import gzip
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -366,18 +364,3 @@ def test_the_environment_names_a_receiver(trace: TraceWriter, listen: Listen, cl
     assert (0, f"{receiver.url}/base/v1/traces") == (answer.code, answer.document["destination"])
     assert ("/base/v1/traces", "gzip") == (received.path, received.headers["Content-Encoding"])
     assert len(spans_of(sent)) == answer.document["spans"]
-
-
-@pytest.mark.parametrize("words", [("export", "otlp", "--to", "x"), ("mcp",)])
-def test_without_the_extra_it_says_which(words: tuple[str, ...], cli: "CommandLine") -> None:
-    """Exit 2 and the command that installs it."""
-    block = "import sys; sys.modules.update({'opentelemetry': None, 'mcp': None, 'mcp_types': None});"
-    script = f"{block} from agent_workflow.cli._app import run; sys.exit(run(sys.argv[1:]))"
-
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words], env=cli.environment, capture_output=True, text=True, timeout=60
-    )
-
-    extra = "mcp" if words == ("mcp",) else "otlp"
-    assert (2, "") == (done.returncode, done.stdout)
-    assert f"pip install 'agent-workflow-cli[{extra}]'" in done.stderr

@@ -94,16 +94,18 @@ def test_an_estimate_is_apart_from_what_was_billed(trace: TraceWriter) -> None:
     trace.session(total_cost=None, estimated_cost=0.5, price_catalogue="prices 1")
     trace.session("both", total_cost=0.25, estimated_cost=0.5)
     trace.session("none", total_cost=None, estimated_cost=None)
+    trace.session("plan", total_cost=None, estimated_cost=0.5, cost_basis="subscription")
 
     costs = [
         {name.rpartition(".")[2]: v for name, v in spans_of(trace, adw_id)[0].attributes.items() if ".cost." in name}
-        for adw_id in ("aaaa0001", "both", "none")
+        for adw_id in ("aaaa0001", "both", "none", "plan")
     ]
 
     assert [
         {"basis": "local_estimated", "estimated_usd": 0.5, "catalogue": "prices 1"},
         {"basis": "provider_billed", "usd": 0.25, "estimated_usd": 0.5},
         {"basis": "unknown"},
+        {"basis": "subscription", "estimated_usd": 0.5},
     ] == costs
 
 

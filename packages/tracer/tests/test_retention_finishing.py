@@ -147,9 +147,10 @@ def test_a_disk_that_is_not_mounted_leaves_it_open(trace: Path) -> None:
     assert [] == list(staged(trace))
 
 
-def test_another_directory_where_it_was_staged_is_left(trace: Path) -> None:
-    """It is not deleted for the one that was announced, nor is that one called deleted."""
-    stop_at(trace, "committed")
+@pytest.mark.parametrize("step", ["begin", "committed"])
+def test_another_directory_where_it_was_staged_is_left(trace: Path, step: str) -> None:
+    """It is neither deleted nor put back for the one that was announced, nor is that one called deleted."""
+    stop_at(trace, step)
     (place,) = staged(trace)
     place.rename(trace / "moved")
     place.mkdir()

@@ -70,7 +70,7 @@ def outcome_lines(outcomes: Sequence["PruneOutcome"], receipt: str | None, named
             lines += [f"    {printable(path)}" for path in outcome.left[:_SHOWN]]
     finished = sum(outcome.resumed for outcome in outcomes)
     if finished:
-        lines.append(f"{finished} of them were announced by a prune that was interrupted")
+        lines.append(f"announced by a prune that was interrupted: {finished} of {len(outcomes)}")
     if receipt is not None:
         lines.append(f"receipt {printable(receipt)}")
     if subjects["run"]:
@@ -118,7 +118,8 @@ def _kept(kept: Iterable[tuple[str, str, str]]) -> list[str]:
         for name, reason, detail in found
         if reason not in _QUIET_REASONS
     ]
-    return [f"{len(found)} stay: {counts}", *_listed(told)]
+    verb = "stays" if len(found) == 1 else "stay"
+    return [f"{len(found):,} {verb}: {counts}", *_listed(told)]
 
 
 def _day(seconds: float) -> str:

@@ -58,7 +58,8 @@ def session_cost_attributes(row: Mapping[str, Any]) -> Attributes:
         if isinstance(catalogue := row.get("price_catalogue"), str) and catalogue:
             attributes["agent_workflow.cost.catalogue"] = catalogue
         if attributes["agent_workflow.cost.basis"] == "unknown":
-            attributes["agent_workflow.cost.basis"] = "local_estimated"
+            is_covered = row.get("cost_basis") == "subscription"  # nobody pays it by the token
+            attributes["agent_workflow.cost.basis"] = "subscription" if is_covered else "local_estimated"
     return attributes
 
 
