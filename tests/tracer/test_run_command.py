@@ -15,7 +15,7 @@ from tracer_lab import Project
 
 from agent_workflow.cli._app import application
 from agent_workflow.tracer._account import account
-from agent_workflow.tracer._agent_process import _Lines
+from agent_workflow.tracer._agent_process import Lines
 from agent_workflow.tracer.agents import Send, ToolReturned, coding_agent
 
 AGENT_WORKFLOW = str(Path(sys.executable).with_name("agent-workflow"))
@@ -183,5 +183,5 @@ def read_alone(
 def lines_of(stream: Path) -> list[bytes]:
     """Split a stream as the recorder does."""
     with stream.open("rb") as file:
-        lines = _Lines(file)
+        lines = Lines(file)
         return [*lines.split(stream.read_bytes()), *lines.split(b"")]

@@ -1,6 +1,7 @@
 """What is left of a recorded command: its rows and files, where they are kept, and how a fault of that is told."""
 
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 from running_lab import RUN, SECONDS, Lab, wait_for, wait_for_end, wait_for_pid
 
 from agent_workflow.tracer import rebuild
+from agent_workflow.tracer._agent_process import Lines
+from agent_workflow.tracer._redaction import Redactor
 from agent_workflow.tracer.running import Options
 from agent_workflow.tracer.running._launch import Launch
 from agent_workflow.tracer.running._recorder import Inbox
@@ -254,3 +257,21 @@ def test_what_was_told_outlives_whoever_stopped_listening() -> None:
 
     assert (["start", "1", "2.5"], ["data", "end", "done"]) == (first, rest)
     os.close(reading)
+
+
+def test_output_on_a_disk_that_is_full_for_a_while(tmp_path: Path) -> None:
+    """What does not fit is told; when there is room again a new line begins, so that no two records become one."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with (tmp_path / "raw_output.jsonl").open("ab", buffering=0) as file:
+        lines = Lines(file)
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+            for _ in range(2):
+                with pytest.raises(OSError, match="File too large"):
+                    lines.store([b"0123456", b"abcdef"], Redactor({}))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+        lines.store([b"next", b"last"], Redactor({}))
+
+    assert b"0123456\nab\nnext\nlast\n" == (tmp_path / "raw_output.jsonl").read_bytes()

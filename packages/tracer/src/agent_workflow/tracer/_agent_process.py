@@ -121,7 +121,7 @@ class AgentProcess:
     def _drain(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - both were asked for as pipes
         assert self._process.stderr is not None  # noqa: S101
-        outgoing = {self._process.stdout: _Lines(self._stdout), self._process.stderr: _Lines(self._stderr)}
+        outgoing = {self._process.stdout: Lines(self._stdout), self._process.stderr: Lines(self._stderr)}
         quiet_since = time.monotonic()
         with selectors.DefaultSelector() as selector:
             for pipe in outgoing:
@@ -151,13 +151,13 @@ class AgentProcess:
         self.left_running = [process.command for process in tree_below({self.pid}, self.mark)]
         return True
 
-    def _take(self, is_stdout: bool, lines: "_Lines", data: bytes) -> None:
+    def _take(self, is_stdout: bool, lines: "Lines", data: bytes) -> None:
         at = _clock.now()
         whole = lines.split(data)
         if not whole:
             return
         try:
-            lines.file.write(b"".join(self._redactor.line(line) + b"\n" for line in whole))
+            lines.store(whole, self._redactor)
         except OSError as error:
             self.storage_fault = f"{lines.file.name}: {error.strerror}"
         if is_stdout:
@@ -177,13 +177,30 @@ def _as_stdin(data: bytes | None) -> Iterator[IO[bytes] | int]:
         yield file
 
 
-class _Lines:
+class Lines:
     """Puts chunks together to lines; the end of the stream completes the last one."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
+        self._is_torn = False
         self._rest: list[bytes] = []
         self._length = 0
+
+    def store(self, lines: list[bytes], redactor: Redactor) -> None:
+        """Write lines, each with its newline and without secrets; behind one that was cut a new one begins.
+
+        Raises:
+            OSError: not all of it was written.
+        """
+        text = b"".join(redactor.line(line) + b"\n" for line in lines)
+        data = memoryview(b"\n" + text if self._is_torn else text)
+        done = 0
+        try:
+            while done < len(data):
+                done += self.file.write(data[done:])  # an unbuffered file may take a part
+        finally:
+            if done:
+                self._is_torn = data[done - 1] != ord("\n")
 
     def split(self, data: bytes) -> list[bytes]:
         """Return the lines that are complete now, without newlines; no data means the end."""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import IO, Final
 
-from agent_workflow.tracer._agent_process import _Lines
+from agent_workflow.tracer._agent_process import Lines
 from agent_workflow.tracer._redaction import Redactor
 
 _PIECE: Final = 1 << 20
@@ -35,7 +35,7 @@ class Stream:
         self.fault = ""
         self._spill = spill
         self._redactor = redactor
-        self._lines = _Lines(file)
+        self._lines = Lines(file)
 
     @property
     def wants_room(self) -> bool:
@@ -64,7 +64,7 @@ class Stream:
     def _store(self, lines: list[bytes]) -> list[bytes]:
         if lines:
             try:
-                self._lines.file.write(b"".join(self._redactor.line(line) + b"\n" for line in lines))
+                self._lines.store(lines, self._redactor)
             except OSError as error:
                 self.fault = f"{self._lines.file.name}: {error.strerror}"
         return lines
