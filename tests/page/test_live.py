@@ -155,7 +155,8 @@ def test_no_event_is_lost_or_doubled_whatever_happens_meanwhile(
     pages = [look.open(f"{one.address}#/s/live0002") for one in (server, second)]
     for page in pages:
         page.get_by_label("log", exact=False).first.check()
-    meanwhiles: list[Callable[[], object]] = [pages[0].reload, partial(vacuum, project), pages[1].reload, bool]
+    unfold = pages[1].locator("summary", has_text="Processes").click
+    meanwhiles: list[Callable[[], object]] = [pages[0].reload, partial(vacuum, project), pages[1].reload, unfold]
     for number, meanwhile in enumerate(meanwhiles, 1):
         (project.root / f"go-{number}").touch()
         meanwhile()
@@ -172,3 +173,4 @@ def test_no_event_is_lost_or_doubled_whatever_happens_meanwhile(
         polls_twice(page)
 
         assert stored == event_ids(page)
+    expect(pages[1].locator("details[open] > summary", has_text="Processes")).to_have_count(1)  # through it all

@@ -53,7 +53,7 @@ def test_a_late_reply_of_another_project_is_never_shown(two: str, look: Looker) 
     rows = page.locator("[role=row][data-status]")
     expect(rows).to_have_count(1)
     held: list[Route] = []
-    page.route("**/api/projects/project/sessions?**", held.append)
+    page.route("**/api/projects/project/sessions?**", lambda route: held.append(route))  # noqa: PLW0108 - it gets an attribute
     page.get_by_label("project").select_option("project")
     wait_for(lambda: held or page.wait_for_timeout(50))
     page.get_by_label("project").select_option("other")
