@@ -27,7 +27,7 @@ demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing 
 	@$(RUN) --no-dev agent-workflow demo $(ARGS)
 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
-	@$(RUN) pytest -n auto $(ARGS)
+	@$(RUN) pytest -n auto --dist worksteal $(ARGS)
 
 engines: $(UV) ## Spark (needs Java) and chDB from PyPI, and the tests that let them read an exported dataset
 	@$(RUN) --group engines pytest -m engines tests/fleet $(ARGS)
