@@ -56,9 +56,10 @@ def before_connecting(monkeypatch: pytest.MonkeyPatch, swap: Swap) -> None:
     genuine = apsw.Connection
 
     class Connecting(genuine):  # type: ignore[valid-type,misc] # the type as it was before the patch
-        def __init__(self, *arguments: Any, **keywords: Any) -> None:
-            swap.before_call()
-            super().__init__(*arguments, **keywords)
+        def __init__(self, name: str, *arguments: Any, **keywords: Any) -> None:
+            if name != ":memory:":  # which opens no file
+                swap.before_call()
+            super().__init__(name, *arguments, **keywords)
 
     monkeypatch.setattr(apsw, "Connection", Connecting)
 
