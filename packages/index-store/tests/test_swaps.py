@@ -259,8 +259,9 @@ def test_an_index_directory_swapped_before_sqlite_opens_a_file_is_refused(
 def test_a_source_swapped_while_the_run_is_read_is_not_followed(
     state: StateRoot, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, impostor: str
 ) -> None:
-    """The run is in error; no other run is, and nothing of the target enters the index."""
+    """The run is in error, though what a link leads to would do; no other run is."""
     source = state.path / "runs" / "run" / "status.json"
+    (elsewhere / "file").write_bytes(source.read_bytes())
     before_opening(monkeypatch, "status.json", Swap(2, lambda: replace(source, impostor, elsewhere)))
 
     report = index_store.rebuild(state.path)
