@@ -260,14 +260,6 @@ def test_damaged_database_is_moved_aside_and_filled_again(project: Project) -> N
     assert before == project.everything()
 
 
-def test_path_with_marks_of_a_uri(project: Project, tmp_path: Path) -> None:
-    """A path may hold what means something in a URI."""
-    db = tmp_path / "a b?c#d%41" / "sssf.db"
-    make(db, LATER)
-
-    assert "old1" in project.cli("trace", "sessions", "--db", str(db)).out
-
-
 @pytest.fixture
 def genuine(project: Project) -> Project:
     """Unpack the genuine project."""

@@ -1,6 +1,7 @@
 """opencode's sessions in its database (``~/.local/share/opencode/opencode.db``), as the documents that it exports."""
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +51,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         OSError: it cannot be read, or is none of opencode's.
     """
     try:
-        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+        connection = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
         try:
             yield connection
         finally:
