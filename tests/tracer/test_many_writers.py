@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,33 +72,40 @@ def check_rebuild_keeps_the_order(project: Project) -> None:
 
 
 OPENER = """
-import sys, time
+import sys
 from pathlib import Path
 from agent_workflow.tracer import Tracer
-tracer = Tracer(sys.argv[1] + "/sssf.db", sys.argv[1], sys.argv[2], warn=lambda text: sys.exit(text))
-while time.time() < float(sys.argv[3]):
+folder, name = Path(sys.argv[1]), sys.argv[2]
+(folder / f"ready-{name}").touch()
+while not (folder / "go").exists():
     pass
+tracer = Tracer(folder / "sssf.db", folder, name, warn=lambda text: sys.exit(text))
 tracer.event("log", "first")
 tracer.close()
 """
 
 
-def test_first_open_by_eight_at_once(tmp_path: Path) -> None:
+def test_first_open_by_eight_at_once(project: Project, tmp_path: Path) -> None:
     """Eight processes that open a new database in the same moment all succeed, five times in a row."""
-    gate = "import sys, time\nwhile time.time() < float(sys.argv[3]): pass\n"
     for round_ in range(5):
         folder = tmp_path / str(round_)
         folder.mkdir()
-        at = str(time.time() + 1.0)
         processes = [
-            subprocess.Popen([sys.executable, "-c", gate + OPENER, str(folder), f"run{n}", at], stderr=subprocess.PIPE)
+            subprocess.Popen([sys.executable, "-c", OPENER, str(folder), f"run{n}"], stderr=subprocess.PIPE)
             for n in range(8)
         ]
+        project.wait_for(partial(all_are_ready, folder))
+        (folder / "go").touch()
         faults = [process.communicate(timeout=60)[1] for process in processes]
 
         assert [b""] * 8 == faults
         with TraceReader(folder / "sssf.db") as reader:
             assert 8 == sum(len(reader.events(f"run{n}").events) for n in range(8))
+
+
+def all_are_ready(folder: Path) -> bool:
+    """Tell whether all eight wait for the moment."""
+    return len(list(folder.glob("ready-*"))) == 8
 
 
 def test_joined_twice_at_once(project: Project) -> None:

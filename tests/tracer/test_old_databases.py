@@ -5,75 +5,15 @@ import json
 import os
 import sqlite3
 import tarfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from old_traces import FOREIGN, LATER, READING, make
 from tracer_lab import TABLES, Project
 
 from agent_workflow.trace_schema import LATE_COLUMNS
 from agent_workflow.trace_schema import TABLES as CONTRACT
 from agent_workflow.tracer import TraceReader, locate_database
-
-BASE = {
-    "sessions": "adw_id TEXT PRIMARY KEY, request TEXT, status TEXT, engineer TEXT, started_at TEXT, ended_at TEXT, total_tokens INTEGER, total_cost REAL",  # noqa: E501 - a program or a schema in one piece
-    "phases": "phase_id TEXT PRIMARY KEY, adw_id TEXT, seq INTEGER, name TEXT, kind TEXT, owner TEXT, description TEXT, status TEXT DEFAULT 'fail', attempt INTEGER DEFAULT 0, retries INTEGER DEFAULT 0, error TEXT, started_at TEXT, ended_at TEXT",  # noqa: E501 - a program or a schema in one piece
-    "events": "event_id TEXT PRIMARY KEY, adw_id TEXT, phase_id TEXT, parent_id TEXT, type TEXT, name TEXT, payload_json TEXT, tokens INTEGER, started_at TEXT, ended_at TEXT",  # noqa: E501 - a program or a schema in one piece
-    "envelopes": "envelope_id TEXT PRIMARY KEY, adw_id TEXT, phase_id TEXT, agent TEXT, output_type TEXT, payload_json TEXT, valid INTEGER, attempt INTEGER, created_at TEXT",  # noqa: E501 - a program or a schema in one piece
-    "gate_results": "id INTEGER PRIMARY KEY, adw_id TEXT, phase_id TEXT, attempt INTEGER, gate TEXT, passed INTEGER, violations_json TEXT, created_at TEXT",  # noqa: E501 - a program or a schema in one piece
-    "agent_sessions": "adw_id TEXT, agent TEXT, coding_agent TEXT, model TEXT, session_id TEXT, created_at TEXT, last_used_at TEXT, PRIMARY KEY (adw_id, agent)",  # noqa: E501 - a program or a schema in one piece
-}
-LATER = [
-    "ALTER TABLE agent_sessions ADD COLUMN color TEXT",
-    "ALTER TABLE gate_results ADD COLUMN checks_json TEXT",
-    "CREATE TABLE processes (id INTEGER PRIMARY KEY, adw_id TEXT, kind TEXT, name TEXT, pid INTEGER, command TEXT, started_at TEXT, ended_at TEXT)",  # noqa: E501 - a program or a schema in one piece
-    "ALTER TABLE sessions ADD COLUMN adw_name TEXT",
-    "ALTER TABLE agent_sessions ADD COLUMN context_tokens INTEGER",
-    "ALTER TABLE agent_sessions ADD COLUMN context_window INTEGER",
-    "ALTER TABLE sessions ADD COLUMN archived INTEGER DEFAULT 0",
-]
-FOREIGN = [
-    "ALTER TABLE sessions ADD COLUMN branch TEXT",
-    "ALTER TABLE sessions ADD COLUMN cost_basis TEXT",
-    "ALTER TABLE events ADD COLUMN node_id TEXT",
-    "CREATE TABLE tickets (id TEXT PRIMARY KEY, title TEXT)",
-    "UPDATE sessions SET status = 'waiting'",
-    "UPDATE events SET type = 'gate_could_not_observe' WHERE rowid = 1",
-    "INSERT INTO gate_results (adw_id, phase_id, gate) VALUES ('old1', 'old1_01_plan', 'blind')",
-]
-READING = [
-    ["trace", "sessions", "--all"],
-    ["trace", "phases", "old1"],
-    ["trace", "events", "old1"],
-    ["trace", "tail", "old1"],
-    ["trace", "tail", "old1", "-f"],
-    ["trace", "procs"],
-    ["trace", "procs", "old1"],
-    ["trace", "kill", "old1"],  # it has ended: nothing is signalled, and nothing is written
-]
-
-
-def make(path: Path, statements: list[str]) -> None:
-    """Write a database as some writer of some time left it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path)
-    for name, columns in BASE.items():
-        connection.execute(f"CREATE TABLE {name} ({columns})")
-    moment = "2026-01-02T03:04:05.678+00:00"
-    connection.execute(
-        "INSERT INTO sessions (adw_id, request, status, started_at) VALUES ('old1', 'Do it', 'success', ?)", [moment]
-    )
-    connection.execute(
-        "INSERT INTO phases (phase_id, adw_id, seq, name, status) VALUES ('old1_01_plan', 'old1', 1, 'plan', 'success')"
-    )
-    connection.execute(
-        "INSERT INTO events (event_id, adw_id, type, name, payload_json, started_at) VALUES ('evt_1', 'old1', 'log', 'hello', '{}', ?)",  # noqa: E501 - a program or a schema in one piece
-        [moment],
-    )
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
 
 
 @pytest.mark.parametrize("count", range(len(LATER) + 1))
@@ -106,45 +46,6 @@ def test_a_run_left_behind_by_an_older_writer_is_closed(project: Project, count:
     assert ["hello", "killed", "plan"] == [row["name"] for row in project.rows("events", "old1")]
 
 
-@pytest.mark.parametrize("stored", ["fail", "success"])
-def test_a_session_that_goes_on_after_its_end(project: Project, stored: str) -> None:
-    """Events since a session was stored as ended show it at work, as on the page; the row is left as it is."""
-    make(project.db, [*LATER, f"UPDATE sessions SET status = '{stored}', ended_at = '2026-01-02T03:05:00.000+00:00'"])
-    before = json.loads(project.cli("trace", "sessions", "--json").out)["sessions"][0]
-    add_event(project.db, "evt_2", datetime.now(UTC).isoformat(timespec="milliseconds"))
-
-    after = json.loads(project.cli("trace", "sessions", "--json").out)["sessions"][0]
-    killed = project.cli("trace", "kill", "old1")
-
-    assert (stored, stored) == (before["status"], before["shown_status"])
-    assert (stored, "running") == (after["status"], after["shown_status"])
-    assert f"nothing runs\nsession old1: {stored}\n" == killed.out
-
-
-def test_text_that_is_no_utf8(project: Project) -> None:
-    """Bytes that another writer stored as text hide neither their row nor the others, from any command."""
-    make(
-        project.db,
-        [*LATER, "UPDATE events SET name = CAST(x'68656c6c6fff' AS TEXT)", "UPDATE phases SET error = x'00ff'"],
-    )
-
-    shown = [project.cli(*command) for command in READING]
-
-    assert "hello\ufffd" in shown[2].out
-    assert "<2 bytes>" in shown[1].out
-
-
-def add_event(db: Path, event_id: str, at: str) -> None:
-    """Add an event to a session, as a writer that says nothing in the session's row."""
-    connection = sqlite3.connect(db)
-    connection.execute(
-        "INSERT INTO events (event_id, adw_id, type, name, payload_json, started_at) VALUES (?, 'old1', 'log', 'on', '{}', ?)",  # noqa: E501 - a program or a schema in one piece
-        [event_id, at],
-    )
-    connection.commit()
-    connection.close()
-
-
 def test_columns_of_other_writers(project: Project) -> None:
     """Foreign columns, tables, statuses and types are passed over or shown as they are."""
     make(project.db, LATER + FOREIGN)
@@ -167,21 +68,6 @@ def test_archiving_without_the_column(project: Project) -> None:
     assert "older than archiving" in done.err
     assert "trace rebuild" in done.err
     assert before == project.db.read_bytes()
-
-
-def test_a_running_session_is_not_archived(project: Project) -> None:
-    """Whoever put it away would lose sight of what still works; a lost one may be put away."""
-    make(project.db, [*LATER, "UPDATE sessions SET status = 'running'"])
-    add_event(project.db, "evt_2", datetime.now(UTC).isoformat(timespec="milliseconds"))
-
-    done = project.cli("trace", "archive", "old1", code=1)
-    kept = project.session("old1")["archived"]
-    project.cli("trace", "archive", "old1", "--undo")
-    make(project.root / "lost.db", [*LATER, "UPDATE sessions SET status = 'running'"])
-    project.cli("trace", "archive", "old1", "--db", "lost.db")
-
-    assert "session old1 is running; it can be archived when it has ended" in done.err
-    assert 0 == kept
 
 
 def test_archiving(project: Project) -> None:
@@ -258,14 +144,6 @@ def test_damaged_database_is_moved_aside_and_filled_again(project: Project) -> N
 
     assert "damaged database moved to" in done.out
     assert before == project.everything()
-
-
-def test_path_with_marks_of_a_uri(project: Project, tmp_path: Path) -> None:
-    """A path may hold what means something in a URI."""
-    db = tmp_path / "a b?c#d%41" / "sssf.db"
-    make(db, LATER)
-
-    assert "old1" in project.cli("trace", "sessions", "--db", str(db)).out
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Gates, and the rights that an agent has to write."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from agent_workflow.tracer import (
     GenericOutput,
     ReviewOutput,
     artifacts_exist,
+    diff_matches_claims,
     files_non_empty,
     json_parses,
     tests_pass,
@@ -40,6 +42,28 @@ def test_gates_on_files(tmp_path: Path) -> None:
     assert ["empty.md: is empty"] == filled.violations
     assert (["good.json", "bad.json", "lines.jsonl"], 1) == ([c.item for c in parse.checks], len(parse.violations))
     assert "inspected_nothing" == artifacts_exist(context(tmp_path, GenericOutput())).verdict
+
+
+def test_claims_are_compared_with_the_changes(tmp_path: Path) -> None:
+    """What was deleted was changed, whatever way its path is written; what nobody touched or named is a false claim."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/new.py").write_text("x")
+    envelope = BuildOutput(
+        artifacts=["./src/new.py"], changed_files=[str(tmp_path / "gone.py"), "untouched.py", "../outside.py"]
+    )
+    changes = {"src/new.py": "created", "gone.py": "deleted", "silent.py": "modified"}
+    ignored = {"run.log": "created", "src/__pycache__/new.pyc": "created"}
+
+    report = diff_matches_claims(context(tmp_path, envelope, **changes, **ignored))
+
+    outside = str(tmp_path.parent / "outside.py")
+    assert {"src/new.py": True, "gone.py": True, "untouched.py": False, "silent.py": False, outside: False} == {
+        check.item: check.ok for check in report.checks
+    }
+    assert [] == artifacts_exist(context(tmp_path, envelope)).violations  # a deletion that is told is no missing file
+    assert "inspected_nothing" == diff_matches_claims(context(tmp_path, BuildOutput())).verdict
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def _text(second: int, millisecond: int) -> str:
     return f"{_prefix[1]}.{millisecond:03d}+00:00"
 
 
-def parse_time(text: str | None) -> datetime | None:
+def parse_time(text: object) -> datetime | None:
     """Read a time of any writer; a naive one is taken as UTC, an unreadable one is unknown."""
-    if not text:
+    if not isinstance(text, str):
         return None
     try:
         moment = datetime.fromisoformat(text)
@@ -44,7 +44,7 @@ def parse_time(text: str | None) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def age_seconds(text: str | None) -> float | None:
+def age_seconds(text: object) -> float | None:
     """Return how long ago a time was, never negative; ``None`` when it is unknown."""
     moment = parse_time(text)
     return None if moment is None else max(0.0, (datetime.now(UTC) - moment).total_seconds())

@@ -57,6 +57,10 @@ class PermissionBreach(AgentError):
     """The agent wrote where it may not write."""
 
 
+class StillRunning(TracerError):
+    """What is asked for must wait until the session has ended."""
+
+
 class TraceReadError(TracerError):
     """A trace database cannot be read."""
 
@@ -75,7 +79,3 @@ class NoSuchSession(TraceReadError):
 
 class MissingColumn(TraceReadError):
     """An older database lacks the column that a request needs."""
-
-
-class StillRunning(TracerError):
-    """What is asked for must wait until the session has ended."""

@@ -20,8 +20,8 @@ _LOG_BYTES: Final = 4 * 1024 * 1024
 class Mirror:
     """One process's connection to the trace database.
 
-    A database that cannot take a row is left alone for a second, then tried again with a short wait. One of whose
-    files any was deleted or replaced is noticed and opened again; the caller then brings it up to date.
+    A database that cannot take a row is left alone for a second, then tried again with a short wait. That one of its
+    files was deleted or replaced is noticed; it is opened again, and the caller brings it up to date.
     """
 
     def __init__(self, path: Path) -> None:

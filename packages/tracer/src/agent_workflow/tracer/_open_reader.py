@@ -1,5 +1,6 @@
 """Opening anybody's trace database for reading, changing nothing in it."""
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Final
@@ -46,9 +47,9 @@ def open_reader(path: Path, *, wait_ms: int = BUSY_TIMEOUT_MS) -> sqlite3.Connec
 
 
 def _connect(path: Path, options: str) -> sqlite3.Connection:
-    # A path may hold "?", "#" or "%", which mean something in a URI.
+    # A path may hold "?", "#" or "%", which mean something in a URI, and bytes that are no text.
     connection = sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?{options}", uri=True, isolation_level=None, check_same_thread=False
+        f"file:{quote(os.fsencode(path.absolute()))}?{options}", uri=True, isolation_level=None, check_same_thread=False
     )
     connection.row_factory = sqlite3.Row
     return connection

@@ -17,6 +17,10 @@ from agent_workflow.tracer._shown import LOST, RUNNING
 from agent_workflow.tracer._source import Row, TraceSource
 
 _MAX_EVENTS: Final = 10_000
+_NUMBERS: Final = {
+    name: [column for column, declared in table.columns.items() if declared.startswith(("INTEGER", "REAL"))]
+    for name, table in TABLES.items()
+}
 
 
 class EventPage(NamedTuple):
@@ -185,7 +189,7 @@ class TraceReader:
         return LOST if shown.word == LOST else RUNNING
 
     def _select(self, table: str, where: str, tail: str, *arguments: object) -> list[Row]:
-        """Read the columns of the contract; those the database lacks read as ``None``."""
+        """Read the columns of the contract; those the database lacks, and numbers that are none, read as ``None``."""
         with self._lock:
             self._source.notice_schema()
             present = self._source.columns(table)
@@ -195,4 +199,9 @@ class TraceReader:
             condition = f" WHERE {where}" if where else ""
             # Only names from TABLES and texts of this module get in; values are bound.
             statement = f"SELECT rowid AS rowid, {', '.join(wanted)} FROM {table}{condition} {tail}"  # noqa: S608
-            return self._source.rows(statement, arguments)
+            rows = self._source.rows(statement, arguments)
+        for row in rows:
+            for name in _NUMBERS[table]:
+                if not isinstance(row[name], int | float):  # SQLite lets writers put anything anywhere
+                    row[name] = None
+        return rows

@@ -14,7 +14,7 @@ from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._replay import session_lock
 from agent_workflow.tracer._tracer import Tracer, say
 from agent_workflow.tracer.evidence._claiming import claim, fill_running, free_names, remove_left_behind
-from agent_workflow.tracer.evidence._errors import RunIsBusy
+from agent_workflow.tracer.evidence._errors import EvidenceError, RunIsBusy
 from agent_workflow.tracer.evidence._launch import is_published, launch_contract, read_launch, running_status
 from agent_workflow.tracer.evidence._lifecycle import phase_move
 from agent_workflow.tracer.evidence._lock import run_lock
@@ -144,11 +144,10 @@ class Publisher:
     def _contract(self, publication: Publication, checkout: Checkout) -> dict[str, Any]:
         tracer, config = self._tracer, self._config
         process = find(os.getpid())
-        trace = {
-            "adw_id": tracer.adw_id,
-            "database": str(tracer.db.absolute()),
-            "session_directory": str(tracer.files.directory.absolute()),
-        }
+        database, session_directory = str(tracer.db.absolute()), str(tracer.files.directory.absolute())
+        if not _is_text(f"{config.root}{database}{session_directory}"):
+            raise EvidenceError("the name of a folder is no UTF-8, and a record of evidence could not hold it")
+        trace = {"adw_id": tracer.adw_id, "database": database, "session_directory": session_directory}
         return launch_contract(
             publication,
             workflow=self._workflow,
@@ -188,6 +187,15 @@ class Publisher:
             say(f"session {self._tracer.adw_id} is not published any further: {told}")
             with contextlib.suppress(TracerError):
                 self._tracer.event("log", "evidence", {"published": False, "error": told})
+
+
+def _is_text(path: str) -> bool:
+    """Tell whether a path can be written as JSON that everybody reads: its bytes may be of any encoding, or of none."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _JOINED: Final = {

@@ -74,7 +74,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         OSError: it cannot be opened.
     """
     with _as_unreadable():
-        uri = f"file:{quote(str(path))}?mode=ro"
+        uri = f"file:{quote(os.fsencode(path))}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
         yield connection

@@ -1,6 +1,7 @@
 """Deleting the rows of one session from a trace database, whoever wrote it, in one transaction."""
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +33,10 @@ class RowsChanged(Exception):
 def _connected(database: Path) -> Iterator[sqlite3.Connection]:
     try:
         connection = sqlite3.connect(
-            f"file:{quote(str(database))}?mode=rw", uri=True, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None
+            f"file:{quote(os.fsencode(database))}?mode=rw",
+            uri=True,
+            timeout=BUSY_TIMEOUT_MS / 1000,
+            isolation_level=None,
         )
     except sqlite3.Error as error:
         raise TraceReadError(f"cannot be opened for writing: {error}", path=database) from error
