@@ -70,7 +70,7 @@ def query_fleet(dataset: str, kind: str, filters: Filters | None = None, *, limi
     raise DamagedDataset(
         f"{store.url} has a file that cannot be read: {str(failure).splitlines()[0]}",
         path=store.url,
-        hint="export the host that it belongs to again",
+        hint="remove it, then export the host that it belongs to again",
     ) from failure
 
 
