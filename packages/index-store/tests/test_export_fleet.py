@@ -12,6 +12,7 @@ pytest.importorskip("duckdb", reason="the fleet is an extra")
 
 import fsspec
 from exported import files_of, parts_of
+from sample_records import incident
 from sample_state import StateRoot, write_rich_run
 
 from agent_workflow.index_store import KINDS, Filters, InvalidQuestion, rebuild
@@ -189,3 +190,19 @@ def test_a_dataset_of_another_version_is_told_from_a_damaged_one(two_hosts: Path
         query_fleet(str(two_hosts), "runs")
 
     assert "update agent-workflow" == refused.value.hint
+
+
+@pytest.mark.parametrize("odd", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-10:00", "2026-02-29T00:00:00Z"])
+def test_a_row_whose_time_is_none_comes_behind_those_that_have_one(odd: str, tmp_path: Path) -> None:
+    """Although it lies on the day of its run, which is later."""
+    state = StateRoot(tmp_path / "state")
+    good = "2026-03-01T08:00:00Z"
+    state.run("late", created_at="2027-01-01T00:00:00Z").journal(
+        "incidents.jsonl", [incident(1, recorded_at=odd), incident(2, recorded_at=good)]
+    )
+    rebuild(state.path)
+    export(state.path, str(tmp_path / "dataset"), host="h")
+
+    rows = query_fleet(str(tmp_path / "dataset"), "incidents", limit=1).rows
+
+    assert ["2026-03-01T08:00:00+00:00"] == [row["recorded_at"] for row in rows]

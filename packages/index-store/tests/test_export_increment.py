@@ -15,7 +15,7 @@ from sample_records import health, incident, lifecycle
 from sample_state import StateRoot, write_rich_run
 
 from agent_workflow.index_store import rebuild, sync
-from agent_workflow.index_store.export import FieldClass, Policy, export
+from agent_workflow.index_store.export import DEFAULT_POLICY, FieldClass, Policy, export
 from agent_workflow.index_store.export import tables as export_tables
 
 EVERYTHING = Policy(frozenset(FieldClass) - {FieldClass.INDEX})
@@ -39,9 +39,9 @@ def kept(state: StateRoot, tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
-def fresh_files(state: StateRoot, place: Path, policy: Policy | None = None) -> dict[str, bytes]:
+def fresh_files(state: StateRoot, place: Path, policy: Policy = DEFAULT_POLICY) -> dict[str, bytes]:
     """Return what an export to an empty place writes."""
-    export(state.path, str(place), host="h", **({} if policy is None else {"policy": policy}))
+    export(state.path, str(place), host="h", policy=policy)
     return files_of(place)
 
 

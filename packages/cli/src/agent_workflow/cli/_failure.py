@@ -15,7 +15,7 @@ EXIT_WRONG_CALL = 2
 EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
-_REFUSED = ("UnsafePath", "ForeignDatabase", "NewerDatabase", "UnlistedField", "ForeignHost")
+_REFUSED = ("UnsafePath", "ForeignDatabase", "NewerDatabase", "UnlistedField", "ForeignHost", "NewerDataset")
 _WRONG_CALL = ("InvalidQuestion", "InvalidPolicy", "InvalidDestination")
 _COMMANDS = ("agent-workflow ", "chmod ", "rm ")
 
