@@ -12,6 +12,7 @@ pytest.importorskip("duckdb", reason="the fleet is an extra")
 
 import fsspec
 from exported import files_of, parts_of
+from sample_records import incident
 from sample_state import StateRoot, write_rich_run
 
 from agent_workflow.index_store import KINDS, Filters, InvalidQuestion, rebuild
@@ -20,9 +21,11 @@ from agent_workflow.index_store.export import (
     FieldClass,
     InvalidDestination,
     MissingDataset,
+    NewerDataset,
     Policy,
     export,
 )
+from agent_workflow.index_store.export.store import open_store
 from agent_workflow.index_store.fleet import query_fleet
 
 EVERYTHING = Policy(frozenset(FieldClass) - {FieldClass.INDEX})
@@ -109,7 +112,7 @@ def test_a_part_that_is_gone_is_an_error(two_hosts: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"schema": "agent-workflow/export-manifest/v2"}', b"null", b"[" * 100_000]
+    "content", [b"", b"{", b"[]", b'{"schema": "agent-workflow/export-manifest/v1"}', b"null", b"[" * 100_000]
 )
 def test_a_manifest_that_is_none_is_an_error(content: bytes, two_hosts: Path) -> None:
     """It names the file."""
@@ -165,8 +168,41 @@ def test_a_remote_place_is_exported_to_and_asked(remote: str, tmp_path: Path) ->
     assert export(state.path, remote, host="h").removed > 0
 
 
-@pytest.mark.parametrize("place", ["", "file://", "nosuch://bucket/x"])
+@pytest.mark.parametrize("place", ["", "file://", "nosuch://bucket/x", "file://elsewhere/srv/x", "file://relative"])
 def test_a_place_that_cannot_be_is_refused(place: str) -> None:
     """With a reason."""
     with pytest.raises(InvalidDestination):
         query_fleet(place, "runs")
+
+
+@pytest.mark.parametrize("prefix", ["", "file://", "file://localhost", "file:///"])
+def test_a_place_is_the_same_however_it_is_named(prefix: str, tmp_path: Path) -> None:
+    """As a path or as a URL of a file, with this host in it or with none."""
+    assert str(tmp_path) == open_store(f"{prefix}{tmp_path}").url
+
+
+def test_a_dataset_of_another_version_is_told_from_a_damaged_one(two_hosts: Path) -> None:
+    """Nobody is told to remove what a newer host wrote; its export is refused as well."""
+    manifest = next(two_hosts.glob("manifests/*/manifest.json"))
+    manifest.write_bytes(manifest.read_bytes().replace(b"export-manifest/v1", b"export-manifest/v2"))
+
+    with pytest.raises(NewerDataset, match="v2, which this version does not know") as refused:
+        query_fleet(str(two_hosts), "runs")
+
+    assert "update agent-workflow" == refused.value.hint
+
+
+@pytest.mark.parametrize("odd", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-10:00", "2026-02-29T00:00:00Z"])
+def test_a_row_whose_time_is_none_comes_behind_those_that_have_one(odd: str, tmp_path: Path) -> None:
+    """Although it lies on the day of its run, which is later."""
+    state = StateRoot(tmp_path / "state")
+    good = "2026-03-01T08:00:00Z"
+    state.run("late", created_at="2027-01-01T00:00:00Z").journal(
+        "incidents.jsonl", [incident(1, recorded_at=odd), incident(2, recorded_at=good)]
+    )
+    rebuild(state.path)
+    export(state.path, str(tmp_path / "dataset"), host="h")
+
+    rows = query_fleet(str(tmp_path / "dataset"), "incidents", limit=1).rows
+
+    assert ["2026-03-01T08:00:00+00:00"] == [row["recorded_at"] for row in rows]

@@ -186,7 +186,9 @@ def test_a_stricter_policy_takes_back_what_had_left(planted: StateRoot, tmp_path
         ('version = 1\nclasses = []\nalso = ["runs.indexed_at"]', "never leaves"),
         ('version = 1\nclasses = []\nwithout = ["nothing.at_all"]', "no field"),
         ('version = 1\nclasses = []\nwithout = ["events.record_sha256"]', "digest of its source"),
+        ('version = 1\nclasses = []\nalso = ["runs.workdir"]\nwithout = ["runs.workdir"]', "both name 'runs.workdir'"),
         ("version = 1\nversion = 1", "no TOML"),
+        ("#" + " " * 1024 * 1024, "larger than"),
         ("\x00", "no TOML"),
     ],
 )
@@ -198,6 +200,12 @@ def test_a_policy_that_is_none_is_refused(text: str, reason: str, tmp_path: Path
         load_policy(path)
 
     assert str(path) == refused.value.path
+
+
+def test_a_file_without_an_end_is_refused() -> None:
+    """It is not read to the end of the memory first."""
+    with pytest.raises(InvalidPolicy, match="larger than"):
+        load_policy(Path("/dev/zero"))
 
 
 def test_the_digest_tells_policies_apart(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ _REFUSED = (
     "UnsafePath",
     "ForeignDatabase",
     "NewerDatabase",
+    "NewerDataset",
     "UnlistedField",
     "ForeignHost",
     "NotATrace",

@@ -9,6 +9,7 @@ from agent_workflow.index_store.export.errors import (
     InvalidDestination,
     InvalidPolicy,
     MissingDataset,
+    NewerDataset,
     UnlistedField,
 )
 from agent_workflow.index_store.export.exporting import export
@@ -28,6 +29,7 @@ __all__ = [
     "InvalidDestination",
     "InvalidPolicy",
     "MissingDataset",
+    "NewerDataset",
     "Policy",
     "UnlistedField",
     "export",

@@ -19,6 +19,9 @@ _MONEY_STEP = Decimal(1).scaleb(-MONEY_SCALE)
 _MONEY_LIMIT = Decimal(10) ** (MONEY_DIGITS - MONEY_SCALE)
 _INTEGER_LIMIT = 2**63
 _MACHINE_TYPES = {FieldType.INTEGER: "q", FieldType.REAL: "d"}
+_FIRST_MICROSECOND, _LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""Of the years 1 to 9999: beyond them Arrow still counts, and nobody can read what it says."""
+
 _TOO_FINE = re.compile(r"(\.\d{6})\d+")
 
 
@@ -64,14 +67,19 @@ def to_column(values: Sequence[Value], field_type: FieldType) -> Column:
 def to_times(column: "pa.Array") -> Column:
     """Turn times that are text into times; no work of Python unless one of them is odd."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     target = arrow_type(FieldType.TIME)
     if column.type == target:
         return Column(column, 0)
     try:
-        return Column(column.cast(target), 0)
+        times = column.cast(target)
+        bounds = pc.min_max(times.cast(pa.int64())).as_py()
+        if bounds["min"] is None or _FIRST_MICROSECOND <= bounds["min"] <= bounds["max"] <= _LAST_MICROSECOND:
+            return Column(times, 0)
     except pa.ArrowInvalid:
-        return _one_by_one(column.to_pylist(), FieldType.TIME)
+        pass
+    return _one_by_one(column.to_pylist(), FieldType.TIME)
 
 
 def _numbers(values: Sequence[Value], field_type: FieldType) -> "pa.Array":

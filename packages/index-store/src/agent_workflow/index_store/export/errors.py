@@ -25,3 +25,7 @@ class MissingDataset(IndexStoreError):
 
 class DamagedDataset(IndexStoreError):
     """A manifest or a file of the dataset is not what an export writes."""
+
+
+class NewerDataset(IndexStoreError):
+    """A host exported with another version, whose manifest this one cannot read."""

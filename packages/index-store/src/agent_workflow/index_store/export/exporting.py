@@ -7,6 +7,7 @@ parts that it no longer names are removed. Whoever reads by the manifest sees th
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
@@ -138,15 +139,12 @@ class _Export:
             self.since,
         )
 
-    def _files_there(self) -> frozenset[str]:
+    def _files_there(self) -> dict[str, int]:
         """Return what an export wrote there: the parts of this host, and what one that was killed left on the way."""
         ours = f"host={self.host}"
-        return frozenset(
-            path
-            for pattern in (("table=*", f"schema={SCHEMA}", ours, "date=*", "*"), ("manifests", ours, "*"))
-            for path in self.store.find(*pattern)
-            if _OF_AN_EXPORT.fullmatch(path.rpartition("/")[2])
-        )
+        patterns = (("table=*", f"schema={SCHEMA}", ours, "date=*", "*"), ("manifests", ours, "*"))
+        found = {path: size for pattern in patterns for path, size in self.store.find(*pattern).items()}
+        return {path: size for path, size in found.items() if _OF_AN_EXPORT.fullmatch(path.rpartition("/")[2])}
 
     def _retired(self) -> list[dict[str, object]]:
         """Return the partitions of the last manifest that the rule removes."""
@@ -163,9 +161,9 @@ class _Export:
         if self.store.read(manifest_path(self.host)) != content:
             self.store.put(manifest_path(self.host), content)
 
-    def _remove_others(self, manifest: Manifest, there: frozenset[str]) -> int:
+    def _remove_others(self, manifest: Manifest, there: Mapping[str, int]) -> int:
         """Remove this host's files that the manifest does not name: of the last export, or of one that crashed."""
-        leftovers = sorted(there - {part.path(self.host) for part in manifest.parts})
+        leftovers = sorted(there.keys() - {part.path(self.host) for part in manifest.parts})
         for path in leftovers:
             self.store.remove(path)
         return len(leftovers)

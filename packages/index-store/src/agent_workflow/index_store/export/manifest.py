@@ -8,7 +8,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from agent_workflow.index_store.export.errors import DamagedDataset
+from agent_workflow.index_store.export.errors import DamagedDataset, NewerDataset
 from agent_workflow.index_store.export.fields import TABLES
 from agent_workflow.index_store.export.partitions import part_path
 from agent_workflow.index_store.export.policy import Policy
@@ -16,7 +16,8 @@ from agent_workflow.index_store.export.store import Store
 from agent_workflow.index_store.export.tables import TableExport
 from agent_workflow.index_store.reports import Freshness
 
-MANIFEST_SCHEMA = "agent-workflow/export-manifest/v1"
+_ANY_VERSION = "agent-workflow/export-manifest/"
+MANIFEST_SCHEMA = f"{_ANY_VERSION}v1"
 _MAXIMUM_BYTES = 64 * 1024 * 1024
 
 
@@ -109,7 +110,8 @@ def read_manifest(store: Store, host: str) -> Manifest | None:
     """Return the manifest of a host, or None where it has none.
 
     Raises:
-        DamagedDataset: it is no manifest, or one of a later version.
+        DamagedDataset: it is no manifest.
+        NewerDataset: it is one of another version.
     """
     path = manifest_path(host)
     raw = store.read(path)
@@ -119,6 +121,12 @@ def read_manifest(store: Store, host: str) -> Manifest | None:
         if len(raw) > _MAXIMUM_BYTES:
             raise ValueError("too large")
         document = json.loads(raw)
+        if document["schema"] != MANIFEST_SCHEMA and str(document["schema"]).startswith(_ANY_VERSION):
+            raise NewerDataset(
+                f"{store.locate(path)} is {document['schema']}, which this version does not know",
+                path=store.locate(path),
+                hint="update agent-workflow",
+            )
         if document["schema"] != MANIFEST_SCHEMA or document["host"] != host:
             raise ValueError(f"not {MANIFEST_SCHEMA} of host {host}")
         kept_since = document["retention"]["kept_since"]

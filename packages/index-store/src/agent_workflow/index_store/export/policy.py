@@ -80,7 +80,8 @@ def load_policy(path: Path) -> Policy:
         InvalidPolicy: it cannot be read, or a key, class or field in it is in no list.
     """
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(_MAXIMUM_BYTES + 1)
         if len(raw) > _MAXIMUM_BYTES:
             raise _invalid(path, "it is larger than a policy can be")
         document = tomllib.loads(raw.decode("utf-8"))
@@ -95,11 +96,14 @@ def load_policy(path: Path) -> Policy:
         raise _invalid(path, "it must say version = 1")
     if "classes" not in document:
         raise _invalid(path, "it must name the classes that leave")
-    return Policy(
+    policy = Policy(
         _classes(path, _names(path, document, "classes")),
         _listed(path, "also", _names(path, document, "also")),
         _withheld(path, _names(path, document, "without")),
     )
+    if both := sorted(policy.also & policy.without):
+        raise _invalid(path, f"also and without both name {both[0]!r}")
+    return policy
 
 
 def _names(path: Path, document: Mapping[str, object], key: str) -> list[str]:

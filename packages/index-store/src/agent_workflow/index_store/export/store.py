@@ -39,8 +39,11 @@ class Store(Protocol):
     def remove(self, path: str) -> None:
         """Remove a file, if it is there, and the directories that it leaves empty."""
 
-    def find(self, *pattern: str) -> Iterator[str]:
-        """Return the files whose path has the components of the pattern, each a name or ``prefix*``."""
+    def find(self, *pattern: str) -> dict[str, int]:
+        """Return the files whose path has the components of the pattern, each a name or ``prefix*``, with their size.
+
+        In the order of their paths; sizes in bytes.
+        """
 
 
 def open_store(url: str) -> Store:
@@ -49,11 +52,12 @@ def open_store(url: str) -> Store:
     Raises:
         InvalidDestination: no such protocol, or the package that it needs is missing.
     """
-    if "://" not in url or url.startswith("file://"):
-        name = url.removeprefix("file://")
-        if not name:
-            raise InvalidDestination("no place is named", hint="a directory, or a URL that fsspec knows")
-        return LocalStore(Path(name).absolute())
+    if not url.removeprefix("file://"):
+        raise InvalidDestination("no place is named", hint="a directory, or a URL that fsspec knows")
+    if url.startswith("file://"):
+        return LocalStore(_directory_of(url))
+    if "://" not in url:
+        return LocalStore(Path(url).absolute())
     import fsspec
 
     try:
@@ -63,6 +67,14 @@ def open_store(url: str) -> Store:
             f"{url} cannot be reached: {error}", path=url, hint="see the documentation of fsspec"
         ) from error
     return RemoteStore(url, file_system, root.rstrip("/"))
+
+
+def _directory_of(url: str) -> Path:
+    """Return the directory of a ``file:`` URL, which names no host or this one; else half of it became a directory."""
+    host, slash, path = url.removeprefix("file://").partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise InvalidDestination(f"{url} names another host", path=url, hint="file:///, then the path from the root")
+    return Path("/" + path.lstrip("/"))
 
 
 class LocalStore:
@@ -116,12 +128,12 @@ class LocalStore:
             if directory.name.startswith("host="):
                 return  # above it other hosts may be about to make their own
 
-    def find(self, *pattern: str) -> Iterator[str]:
+    def find(self, *pattern: str) -> dict[str, int]:
         """Walk down by the pattern."""
-        yield from sorted(_walk(self.root, "", pattern))
+        return dict(sorted(_walk(self.root, "", pattern)))
 
 
-def _walk(directory: Path, path: str, pattern: tuple[str, ...]) -> Iterator[str]:
+def _walk(directory: Path, path: str, pattern: tuple[str, ...]) -> Iterator[tuple[str, int]]:
     try:
         entries = list(os.scandir(directory))
     except (FileNotFoundError, NotADirectoryError):
@@ -132,7 +144,7 @@ def _walk(directory: Path, path: str, pattern: tuple[str, ...]) -> Iterator[str]
             if len(pattern) > 1:
                 yield from _walk(Path(entry.path), f"{below}/", pattern[1:])
             elif entry.is_file(follow_symlinks=False):
-                yield below
+                yield below, entry.stat(follow_symlinks=False).st_size
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -197,7 +209,7 @@ class RemoteStore:
         except FileNotFoundError:
             return
 
-    def find(self, *pattern: str) -> Iterator[str]:
+    def find(self, *pattern: str) -> dict[str, int]:
         """List everything below the part of the pattern that is no pattern, and pick."""
         fixed = []
         for component in pattern:
@@ -205,9 +217,10 @@ class RemoteStore:
                 break
             fixed.append(component)
         self.file_system.invalidate_cache()
-        below = "/".join((self.root, *fixed))
-        for full in sorted(self.file_system.find(below)):
+        found = {}
+        for full, told in sorted(self.file_system.find("/".join((self.root, *fixed)), detail=True).items()):
             path = self.file_system._strip_protocol(full)[len(self.root) :].lstrip("/")
             names = path.split("/")
             if len(names) == len(pattern) and all(map(_fits, names, pattern)):
-                yield path
+                found[path] = -1 if told.get("size") is None else int(told["size"])
+        return found

@@ -63,7 +63,7 @@ class TableWork:
         *,
         host: str,
         since: date,
-        there: frozenset[str],
+        there: Mapping[str, int],
         last: Checkpoint | None,
     ) -> None:
         """Prepare.
@@ -74,7 +74,7 @@ class TableWork:
             policy: what leaves.
             host: name of the host in the dataset.
             since: earlier days are left out.
-            there: files that the place has already.
+            there: files that the place has already, with their sizes.
             last: what the last export left; None where this one does everything.
         """
         self._store, self._snapshot, self._policy = store, snapshot, policy
@@ -104,7 +104,7 @@ class TableWork:
         return {name: self._export(name, [part for part in needed if part.table == name]) for name in _LARGEST_FIRST}
 
     def _export(self, name: str, known: list[PartEntry]) -> Callable[[], ExportedTable]:
-        missing = frozenset(part.day for part in known if part.path(self._host) not in self._there)
+        missing = frozenset(part.day for part in known if self._there.get(part.path(self._host)) != part.size_bytes)
         last = self._last
         mark = None if last is None else last.tables.get(name)
         if name not in KEPT_BY_RUN:
@@ -181,9 +181,9 @@ class TableWork:
         return TableMark(told.rows, dict(told.unrepresentable), digest, days), begun
 
     def _put(self, part: Part) -> tuple[PartEntry, bool]:
-        """Put a part unless it is there; tell whether it was put."""
+        """Put a part unless it is there whole; tell whether it was put."""
         path = part_path(part.table, self._host, part.day, part.sha256)
-        if is_new := path not in self._there:
+        if is_new := self._there.get(path) != len(part.content):
             self._store.put(path, part.content)
         return PartEntry(part.table, part.day, part.rows, len(part.content), part.sha256), is_new
 

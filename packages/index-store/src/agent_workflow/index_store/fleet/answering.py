@@ -1,5 +1,6 @@
 """A question put to a dataset with DuckDB: the files that the manifests name, and no others."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -70,7 +71,7 @@ def query_fleet(dataset: str, kind: str, filters: Filters | None = None, *, limi
     raise DamagedDataset(
         f"{store.url} has a file that cannot be read: {str(failure).splitlines()[0]}",
         path=store.url,
-        hint="export the host that it belongs to again",
+        hint="remove it, then export the host that it belongs to again",
     ) from failure
 
 
@@ -118,7 +119,7 @@ def _ask(asking: "_Asking", files: list[_File]) -> tuple[tuple[str, ...], list[d
     rows they are asked for at the end.
     """
     question = asking.question
-    if question.select is not None:
+    if question.select is not None or any(_has_odd_times(file.manifest, question) for file in files):
         return asking.answer(files, None)
     timed = question.timeless_on_a_day and not asking.bounded
     columns, rows = asking.answer([], None)
@@ -129,6 +130,12 @@ def _ask(asking: "_Asking", files: list[_File]) -> tuple[tuple[str, ...], list[d
     if timed and len(rows) < asking.limit:
         rows += asking.answer(files, False, already=len(rows))[1]
     return columns, rows
+
+
+def _has_odd_times(manifest: Manifest, question: Question) -> bool:
+    """Tell whether a host had times that are none: such a row has no time any more, and lies on any day."""
+    lost = manifest.tables.get(question.table, {}).get("unrepresentable", {})
+    return any(re.search(rf"\b{re.escape(name)}\b", question.time) for name in lost)
 
 
 def _newest_first(files: list[_File]) -> Iterator[list[_File]]:
