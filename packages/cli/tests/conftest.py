@@ -58,7 +58,8 @@ class CommandLine:
             "SSSF_DB",
             "PYTHONWARNINGS",
         )
-        self.environment = {name: value for name, value in os.environ.items() if name not in ours}
+        of_others = (name for name in os.environ if name not in ours and not name.startswith("OTEL_"))
+        self.environment = {name: os.environ[name] for name in of_others}
         self.environment |= {"HOME": str(self.home), "TERM": "xterm-256color", "PYTHONWARNINGS": "error"}
 
     def run(self, *arguments: str, prefix: tuple[str, ...] = (), **environment: str) -> Ended:
