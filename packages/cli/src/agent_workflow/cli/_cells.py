@@ -40,16 +40,6 @@ def number(value: Value) -> str:
     return f"{value:.1g}" if 0 < abs(value) < 0.005 else f"{value:.2f}"
 
 
-def size(value: Value) -> str:
-    """Write a number of bytes with three digits and its unit, for example ``15.3M``."""
-    if not isinstance(value, int) or value < 1000:
-        return whole(value)
-    amount, unit = float(value), 0
-    while amount >= 1000 and unit < len(_BYTE_UNITS) - 1:
-        amount, unit = amount / 1024, unit + 1
-    return f"{amount:.3g}{_BYTE_UNITS[unit]}" if amount < 100 else f"{amount:.0f}{_BYTE_UNITS[unit]}"
-
-
 def counted(amount: int, noun: str) -> str:
     """Write how many there are, with the noun in its number: ``1 run``, ``2 runs``, ``10,000 rows``."""
     return f"{amount:,} {plural(amount, noun)}"
@@ -58,6 +48,16 @@ def counted(amount: int, noun: str) -> str:
 def plural(amount: int, noun: str) -> str:
     """Return the noun in its number."""
     return noun if amount == 1 else f"{noun}s"
+
+
+def size(value: Value) -> str:
+    """Write a number of bytes with three digits and its unit, for example ``15.3M``."""
+    if not isinstance(value, int) or value < 1000:
+        return whole(value)
+    amount, unit = float(value), 0
+    while amount >= 1000 and unit < len(_BYTE_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.3g}{_BYTE_UNITS[unit]}" if amount < 100 else f"{amount:.0f}{_BYTE_UNITS[unit]}"
 
 
 def flag(value: Value) -> str:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_workflow.cli._cells import counted
 from agent_workflow.cli._trace_import import import_command
 from agent_workflow.cli._trace_tables import dollars, duration, table
 from agent_workflow.cli._trace_telling import Teller, telling
@@ -194,7 +193,7 @@ def rebuild(
             tell.document("trace-rebuild", path, **fields, set_aside=aside, lost_nothing=report.lost_nothing)
         else:
             counts = ", ".join(f"{count:,} {name}" for name, count in report.rows.items())
-            tell.lines(f"{path}: {counts}, from the files of {counted(len(report.sessions), 'session')}")
+            tell.lines(f"{path}: {counts}, from the files of {len(report.sessions)} sessions")
             for title, items in (
                 ("the files do not hold", report.not_recoverable),
                 ("damaged", report.damaged),

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_workflow.cli._cells import counted
 from agent_workflow.cli._trace_telling import Teller, telling
 
 if TYPE_CHECKING:
@@ -84,16 +83,14 @@ def _tell(tell: Teller, database: Path, report: "ImportReport") -> None:
         return
     agents = ", ".join(f"{count:,} of {agent}" for agent, count in sorted(report.agents.items()))
     tell.lines(
-        f"{database}: {counted(len(report.written), 'session')} written; {counted(report.files, 'file')} looked at,"
+        f"{database}: {len(report.written):,} sessions written; {report.files:,} files looked at,"
         f" {report.unchanged:,} unchanged, {report.bytes_read / _MEGABYTE:.1f} MB read"
         + (f" ({agents})" if agents else "")
     )
     if report.published:
-        tell.lines(f"evidence: {counted(len(report.published), 'run')} published")
+        tell.lines(f"evidence: {len(report.published):,} runs published")
     if report.fresh:
-        tell.note(
-            f"{counted(len(report.fresh), 'session')} may be at work yet: a later import publishes, or --publish-now"
-        )
+        tell.note(f"{len(report.fresh):,} sessions may be at work yet: a later import publishes them, or --publish-now")
     if not report.catalogue:
         tell.note("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
     for title, items in (

@@ -10,8 +10,6 @@ from typing import Any
 
 import typer
 
-from agent_workflow.cli._failure import code_of, exit_code_of
-
 _JSON_NAMES = ("as_json", "json", "json_output")
 
 
@@ -51,12 +49,19 @@ def telling(ctx: typer.Context, as_json: bool) -> Iterator[Teller]:
         tell.note(f"{where}{error}" + (f"; {error.hint}" if error.hint else ""))
         if tell.as_json:
             path = str(error.path) if error.path else None
-            fault = {"code": code_of(error), "message": str(error), "path": path, "hint": error.hint}
+            fault = {"code": _code(error), "message": str(error), "path": path, "hint": error.hint}
             sys.stdout.write(json.dumps({"error": fault}) + "\n")
-        raise typer.Exit(exit_code_of(error)) from error
+        raise typer.Exit(_EXITS.get(type(error).__name__, 1)) from error
     except BrokenPipeError:
         # Python flushes once more at exit; give it somewhere to flush to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_EXITS = {"ConfigError": 2, "WorkflowError": 2, "NotATrace": 3, "MissingColumn": 3}
+
+
+def _code(error: Exception) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(error).__name__).lstrip("_")
 
 
 def _asked_above(ctx: typer.Context) -> bool:
