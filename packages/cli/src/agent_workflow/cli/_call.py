@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agent_workflow import index_store
-from agent_workflow.cli._failure import CommandFailed, Failure, wrong_call
+from agent_workflow.cli._failure import CommandFailed, Failure, usage_error
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 """The option ``--json``, taken before and after a subcommand."""
@@ -59,7 +59,7 @@ class Call:
         """
         if self.named_root is not None:
             if self.named_root == "":
-                raise wrong_call("--state-root is empty", "name a directory")
+                raise usage_error("--state-root is empty", "name a directory")
             return Path(self.named_root).absolute()
         try:
             return index_store.default_state_root(os.environ).absolute()

@@ -13,7 +13,7 @@ import typer
 
 from agent_workflow.cli import _demo_project as project
 from agent_workflow.cli._call import AsJson, Call
-from agent_workflow.cli._failure import EXIT_NOT_GOOD, EXIT_WRONG_CALL, CommandFailed, Failure, wrong_call
+from agent_workflow.cli._failure import EXIT_NOT_GOOD, EXIT_WRONG_CALL, CommandFailed, Failure, usage_error
 from agent_workflow.cli._output import Palette, flush_stdout, say, show_document, terminal_width, wrapped
 
 
@@ -27,7 +27,7 @@ def demo(
     """Record three runs in a scratch folder, supervise them, and ask about them; nothing of yours is touched."""
     call = Call.of(context, as_json, None)
     if call.named_root is not None:
-        raise wrong_call("demo makes a state root of its own", "name its folder with --dir")
+        raise usage_error("demo makes a state root of its own", "name its folder with --dir")
     scratch = _scratch_folder(folder)
     repository, root = scratch / "repository", scratch / "state"
     repository.mkdir()

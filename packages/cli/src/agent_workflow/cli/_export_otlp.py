@@ -9,7 +9,7 @@ import typer
 from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._cells import counted
 from agent_workflow.cli._extras import needs_extra
-from agent_workflow.cli._failure import EXIT_NOT_GOOD, CommandFailed, wrong_call
+from agent_workflow.cli._failure import EXIT_NOT_GOOD, CommandFailed, usage_error
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
 
@@ -65,7 +65,7 @@ def otlp(
     if to is not None and endpoint is not None:
         raise _no_destination()
     if sessions and since is not None:
-        raise wrong_call("--since has no meaning beside named sessions", "leave one of them out")
+        raise usage_error("--since has no meaning beside named sessions", "leave one of them out")
     with needs_extra("otlp", "what encodes OTLP"):
         from agent_workflow.cli.otlp.exporting import Exporter
     from agent_workflow.cli.otlp.seals import Seals
@@ -104,7 +104,7 @@ def _destination(
 
 
 def _no_destination() -> CommandFailed:
-    return wrong_call("name either --endpoint or --to", "agent-workflow export otlp --help")
+    return usage_error("name either --endpoint or --to", "agent-workflow export otlp --help")
 
 
 def _report(call: Call, database: Path, place: str, exported: "list[ExportedSession]", messages: list[str]) -> None:

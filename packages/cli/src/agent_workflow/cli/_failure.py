@@ -103,7 +103,7 @@ def _exit_code_of(error: Exception) -> int:
     return EXIT_REFUSED if name in _REFUSED else EXIT_WRONG_CALL if name in _WRONG_CALL else EXIT_NOT_GOOD
 
 
-def wrong_call(message: str, hint: str | None = None) -> CommandFailed:
+def usage_error(message: str, hint: str | None = None) -> CommandFailed:
     """Refuse a call whose options or surroundings make no sense."""
     return CommandFailed(Failure("usage_error", message, hint=hint, exit_code=EXIT_WRONG_CALL))
 

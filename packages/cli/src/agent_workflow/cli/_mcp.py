@@ -6,7 +6,7 @@ import typer
 
 from agent_workflow.cli._call import Call, StateRoot
 from agent_workflow.cli._extras import needs_extra
-from agent_workflow.cli._failure import wrong_call
+from agent_workflow.cli._failure import usage_error
 from agent_workflow.cli._output import abandon_stdout
 
 
@@ -17,11 +17,11 @@ def mcp_command(context: typer.Context, state_root: StateRoot = None) -> None:
     """
     call = Call.of(context, False, state_root)
     if call.as_json:
-        raise wrong_call("an MCP server has no document to print", "leave --json out")
+        raise usage_error("an MCP server has no document to print", "leave --json out")
     with needs_extra("mcp", "the MCP server"):
         from agent_workflow.cli.mcp.server import build_server
     if sys.stdin is None or sys.stdout is None:
-        raise wrong_call("the MCP server has no open standard input and output", "let an MCP client start it")
+        raise usage_error("the MCP server has no open standard input and output", "let an MCP client start it")
     try:
         build_server(call.state_root).run("stdio")
     except* BrokenPipeError:  # raised within a task group: the client is gone, and nobody is left to be told

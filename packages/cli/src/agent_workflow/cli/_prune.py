@@ -12,7 +12,7 @@ from agent_workflow.cli._failure import (
     EXIT_NOT_GOOD,
     CommandFailed,
     Failure,
-    wrong_call,
+    usage_error,
 )
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
@@ -55,7 +55,7 @@ def prune_command(
     call = Call.of(context, as_json, state_root)
     if finish:
         if older_than or keep_bytes or require_review or traces or db or dry_run or yes or plan is not None:
-            raise wrong_call("--finish goes on with what was planned then", "give it alone")
+            raise usage_error("--finish goes on with what was planned then", "give it alone")
         _finish(call)
         return
     from agent_workflow.index_store.retention import PruneCriteria, parse_age, parse_size
@@ -66,9 +66,9 @@ def prune_command(
         require_review=require_review,
     )
     if dry_run and (yes or plan is not None):
-        raise wrong_call("--dry-run shows the plan, --yes and --plan carry it out", "leave one of them out")
+        raise usage_error("--dry-run shows the plan, --yes and --plan carry it out", "leave one of them out")
     if db and not traces:
-        raise wrong_call("--db names a trace, and --traces was not given", "add --traces")
+        raise usage_error("--db names a trace, and --traces was not given", "add --traces")
     databases = _databases(db) if traces else ()
     if yes or plan is not None:
         _delete(call, criteria, databases, plan)

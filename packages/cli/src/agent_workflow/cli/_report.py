@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
-from agent_workflow.cli._failure import wrong_call
+from agent_workflow.cli._failure import usage_error
 from agent_workflow.cli._output import say, show_document, tell
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def report_command(
 
     call = Call.of(context, as_json, state_root)
     if html and md:
-        raise wrong_call("--html and --md are two forms of one report", "leave one of them out")
+        raise usage_error("--html and --md are two forms of one report", "leave one of them out")
     if call.as_json and to is None and (html or md):
-        raise wrong_call(
+        raise usage_error(
             "--json, --html and --md all go to standard output", "leave some out, or name a file with --to"
         )
     facts = gather(call.state_root, since)
@@ -69,7 +69,7 @@ def write_report(path: Path, content: str) -> None:
         OSError: it cannot be written; the old one is still there.
     """
     if path.is_dir():
-        raise wrong_call(f"{path} is a directory", "name a file in it")
+        raise usage_error(f"{path} is a directory", "name a file in it")
     beside = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

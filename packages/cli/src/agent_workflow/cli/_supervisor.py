@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
-from agent_workflow.cli._failure import EXIT_NOT_GOOD, EXIT_REFUSED, CommandFailed, Failure, wrong_call
+from agent_workflow.cli._failure import EXIT_NOT_GOOD, EXIT_REFUSED, CommandFailed, Failure, usage_error
 from agent_workflow.cli._output import flush_stdout, say, show_document, tell
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def run(
     if call.as_json:
         message = "run prints lines as things change, it cannot be one JSON document"
         hint = "leave --json out, or use supervisor once"
-        raise wrong_call(message, hint)
+        raise usage_error(message, hint)
     from agent_workflow.cli.supervisor.loop import run_until, told_to_end
 
     supervised = _supervisor(call, settings)

@@ -8,7 +8,7 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._cells import counted
-from agent_workflow.cli._failure import wrong_call
+from agent_workflow.cli._failure import usage_error
 from agent_workflow.cli._output import flush_stdout, say, show_trace_document, tell
 from agent_workflow.cli._terminal_text import printable
 from agent_workflow.cli._trace_columns import EVENTS, OUTCOMES, PHASES, PROCESSES, SESSIONS, event_line, show_rows
@@ -97,7 +97,7 @@ def tail(
     """Show the newest events of a session, and with -f those that come."""
     call = Call.of(ctx, as_json, None)
     if follow and call.as_json:
-        raise wrong_call("--follow prints lines as they come, it cannot be one JSON document", "leave one of them out")
+        raise usage_error("--follow prints lines as they come, it cannot be one JSON document", "leave one of them out")
     path = _database(db)
     with _reader(path) as reader:
         page = reader.events(adw_id, limit=25, newest=True)

@@ -7,7 +7,7 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._cells import counted
-from agent_workflow.cli._failure import CommandFailed, Failure, wrong_call
+from agent_workflow.cli._failure import CommandFailed, Failure, usage_error
 from agent_workflow.cli._output import say, show_trace_document, tell
 from agent_workflow.cli._terminal_text import printable
 
@@ -43,15 +43,15 @@ def import_command(
 
     call = Call.of(ctx, as_json, None)
     if no_publish and publish_now:
-        raise wrong_call("--no-publish and --publish-now exclude each other", "leave one of them out")
+        raise usage_error("--no-publish and --publish-now exclude each other", "leave one of them out")
     places = [*(paths or []), *(agents_folders() if discover else [])]
     if not places and discover:
         raise CommandFailed(Failure("no_sessions", "none of the agents has kept sessions here"))
     if not places:
-        raise wrong_call("nothing to import was named", "name files or folders, or --discover them")
+        raise usage_error("nothing to import was named", "name files or folders, or --discover them")
     missing = [path for path in places if not path.exists()]
     if missing:
-        raise wrong_call(f"{missing[0]}: no such file or folder")
+        raise usage_error(f"{missing[0]}: no such file or folder")
     path = locate_database(db)
     with RunProgress("imported") as line:
         report = import_sessions(

@@ -10,7 +10,7 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._cells import COUNT, Form
-from agent_workflow.cli._failure import wrong_call
+from agent_workflow.cli._failure import usage_error
 from agent_workflow.cli._output import say, show_trace_document, tell
 from agent_workflow.cli._table import Column
 from agent_workflow.cli._trace_columns import show_rows
@@ -82,7 +82,7 @@ def _zone(name: str | None) -> tzinfo | None:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise wrong_call(f"--tz {name}: there is no such time zone") from None
+        raise usage_error(f"--tz {name}: there is no such time zone") from None
 
 
 def _since(text: str | None, zone: tzinfo | None) -> datetime | None:
@@ -98,7 +98,7 @@ def _since(text: str | None, zone: tzinfo | None) -> datetime | None:
         told = datetime.fromisoformat(text)
         return told if told.tzinfo else _on_the_wall(told, zone)
     except (ValueError, OverflowError):
-        raise wrong_call(f"--since {text}: neither a day (2026-08-16) nor a time nor how long ago (7d)") from None
+        raise usage_error(f"--since {text}: neither a day (2026-08-16) nor a time nor how long ago (7d)") from None
 
 
 def _on_the_wall(moment: datetime, zone: tzinfo | None) -> datetime:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from agent_workflow.cli._failure import CommandFailed, wrong_call
+from agent_workflow.cli._failure import CommandFailed, usage_error
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
@@ -60,7 +60,7 @@ def receiver_of(named: str | None, environment: Mapping[str, str]) -> Receiver |
         return None
     compression = _variable(environment, "COMPRESSION")[1] or "none"
     if compression not in ("gzip", "none"):
-        raise wrong_call(f"OTEL_EXPORTER_OTLP_COMPRESSION is {compression!a}", "gzip or none")
+        raise usage_error(f"OTEL_EXPORTER_OTLP_COMPRESSION is {compression!a}", "gzip or none")
     name, headers = _variable(environment, "HEADERS")
     return Receiver(url, headers_from(headers, name), compression == "gzip")
 
@@ -73,7 +73,7 @@ def _address(named: str | None, environment: Mapping[str, str]) -> str | None:
     if not url:
         return None
     if protocol == "grpc":
-        raise wrong_call(f"{name} is meant for gRPC, and this sends over HTTP", "name its HTTP port with --endpoint")
+        raise usage_error(f"{name} is meant for gRPC, and this sends over HTTP", "name its HTTP port with --endpoint")
     if "_TRACES_" in name:
         return _checked(url, usual_path=False)
     return _checked(f"{url.rstrip('/')}/v1/traces", usual_path=False)
@@ -97,7 +97,7 @@ def headers_from(text: str, variable: str = "OTEL_EXPORTER_OTLP_HEADERS") -> dic
         name, equals, value = pair.partition("=")
         value = unquote(value.strip())
         if not equals or not _TOKEN.fullmatch(name.strip()) or not (value.isascii() and value.isprintable()):
-            raise wrong_call(
+            raise usage_error(
                 f"{variable} cannot be read", "write name=value,name=value with the values percent-encoded"
             )
         headers[name.strip()] = value
@@ -113,11 +113,11 @@ def _checked(url: str, *, usual_path: bool) -> str:
     if not is_address:
         raise _no_address(url)
     if "@" in parts.netloc:
-        raise wrong_call("the address holds a password", "put an authorization header into OTEL_EXPORTER_OTLP_HEADERS")
+        raise usage_error("the address holds a password", "put an authorization header into OTEL_EXPORTER_OTLP_HEADERS")
     if not usual_path or parts.path.strip("/"):
         return urlunsplit(parts)
     return urlunsplit(parts._replace(path="/v1/traces"))
 
 
 def _no_address(url: str) -> CommandFailed:
-    return wrong_call(f"{url!r} is no address of a receiver", "an address such as http://127.0.0.1:4318")
+    return usage_error(f"{url!r} is no address of a receiver", "an address such as http://127.0.0.1:4318")
