@@ -78,6 +78,8 @@ def codex(home: Path, port: int) -> dict[str, str]:
         f"""
         approval_policy = "never"
         sandbox_mode = "danger-full-access"
+        [features]
+        multi_agent_v2 = true
         [model_providers.fake]
         name = "fake"
         base_url = "http://127.0.0.1:{port}/v1"
@@ -190,6 +192,30 @@ def test_conversation_goes_on(project: Project, model: ModelServer, agent: str) 
     assert spent(agent, range(3)) == project.session("run1")["total_tokens"]
     assert 1 == len({send["session_id"] for end in ends for send in end["sends"]})
     assert "No JSON." in json.dumps(model.requests[-1])
+
+
+@pytest.mark.parametrize("agent", ["codex"], indirect=True)
+def test_subagent_of_codex_is_counted_once(project: Project, model: ModelServer, agent: str) -> None:
+    """It works beside its parent, and the stream tells nothing of it: its own rollout does."""
+    task = {"task_name": "look", "message": "Look around", "fork_turns": "none"}
+    wait = ("collaboration.wait_agent", {"timeout_ms": 120_000})
+    parent = iter([Turn("", [("collaboration.spawn_agent", task)]), Turn("", [wait]), DONE])
+    child = iter([Turn("", [shell("echo nested")[agent]]), Turn("Looked.")])
+
+    def next_turn(body: dict[str, Any]) -> tuple[int, Turn]:
+        model.requests.append(body)
+        return len(model.requests) - 1, next(parent if "Build it" in json.dumps(body) else child)
+
+    model.next_turn = next_turn  # type: ignore[method-assign] # both ask at the same time
+    (end,) = build(project)
+
+    calls = {event["payload"]["tool"]: event["payload"] for event in project.events("run1", "tool_call")}
+    assert ["exec_command", "spawn_agent", "wait"] == sorted(calls)
+    assert [True] * 3 == [call["ok"] for call in calls.values()]
+    assert calls["spawn_agent"]["tool_call_id"] == calls["exec_command"]["parent_tool_call_id"]
+    assert spent(agent, range(5)) == end["tokens"]
+    assert 0 < end["sends"][0]["subagent_usage"]["total_tokens"] < end["tokens"]
+    assert 3 == end["sends"][0]["turns"]
 
 
 @pytest.mark.parametrize("agent", ["claude_code", "opencode"], indirect=True)

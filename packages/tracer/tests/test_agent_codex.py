@@ -45,9 +45,9 @@ def play(*records: Any, code: int = 0, reader: CodexStream | None = None) -> tup
     return reader.outcome(code, AT), seen
 
 
-def rollout(sessions: Path, *records: tuple[str, dict[str, Any]], append: bool = False) -> Path:
+def rollout(sessions: Path, *records: tuple[str, dict[str, Any]], append: bool = False, thread: str = THREAD) -> Path:
     """Write a rollout as Codex keeps it."""
-    file = sessions / "2026/11/30" / f"rollout-2026-11-30T07-21-02-{THREAD}.jsonl"
+    file = sessions / "2026/11/30" / f"rollout-2026-11-30T07-21-02-{thread}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = [{"timestamp": "2026-11-30T07:21:02.075Z", "type": kind, "payload": payload} for kind, payload in records]
     with file.open("a" if append else "w") as opened:
@@ -251,6 +251,41 @@ def test_calls_that_the_stream_hides(tmp_path: Path) -> None:
     ]
     assert ["a"] == [denial.tool_call_id for denial in outcome.denials]
     assert {"2026-11-30T07:21:02.075+00:00"} == {call.started_at for call in seen}
+
+
+def test_subagents_have_rollouts_of_their_own(tmp_path: Path) -> None:
+    """They and theirs count, with their calls; what an earlier send had them do does not."""
+    scout, helper = f"{THREAD[:-1]}2", f"{THREAD[:-1]}3"
+
+    def began(turn_id: str, root: str) -> tuple[str, dict[str, Any]]:
+        return "event_msg", {"type": "task_started", "turn_id": turn_id, "root_turn_id": root}
+
+    def spawned(call_id: str, thread: str) -> list[tuple[str, dict[str, Any]]]:
+        activity = {"type": "SubAgentActivity", "id": call_id, "kind": "started", "agent_thread_id": thread}
+        call = {"type": "function_call", "name": "spawn_agent", "namespace": "collaboration", "call_id": call_id}
+        output = {"type": "function_call_output", "call_id": call_id, "output": '{"task_name":"/root/look"}'}
+        item_completed = {"type": "item_completed", "item": activity}
+        return [("response_item", call), ("event_msg", item_completed), ("response_item", output)]
+
+    def spent(number: int) -> tuple[str, dict[str, Any]]:
+        return "token_usage_record", {"usage": told(number, 0, 0, 0), "thread_token_usage": told(number, 0, 0, 0)}
+
+    ran = {"type": "function_call", "name": "exec_command", "arguments": "{}", "call_id": "c3"}
+    output = {"type": "function_call_output", "call_id": "c3", "output": "Process exited with code 0\n"}
+    shown = {"type": "item_completed", "item": {"type": "CommandExecution", "id": "c3"}}
+    rollout(tmp_path, began("t1", "t1"), *spawned("c1", scout), spent(1))
+    rollout(
+        tmp_path, began("s0", "t0"), spent(1000), began("s1", "t1"), *spawned("c2", helper), spent(10), thread=scout
+    )
+    work: list[tuple[str, dict[str, Any]]] = [("response_item", ran), ("event_msg", shown), ("response_item", output)]
+    rollout(tmp_path, began("h1", "t1"), spent(100), *work, thread=helper)
+    outcome, seen = play(*STARTED, completed(1, 0, 0, 0), reader=CodexStream(tmp_path))
+
+    assert [("spawn_agent", True, ""), ("spawn_agent", True, "c1"), ("exec_command", True, "c2")] == [
+        (call.tool, call.ok, call.parent_call_id) for call in seen
+    ]
+    assert outcome.subagents is not None
+    assert (111, 110, 1, "whole") == (outcome.usage.total, outcome.subagents.total, outcome.turns, outcome.usage_known)
 
 
 def test_turn_that_was_interrupted(tmp_path: Path) -> None:

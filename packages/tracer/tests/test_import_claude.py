@@ -313,3 +313,15 @@ def test_compact_spacing_and_separators_do_not_matter(trace: Trace, project: Pat
 def test_moment_is_what_the_agents_write() -> None:
     """The lab's times are of the shape that is read the short way."""
     assert "2026-03-01T01:01:01.500Z" == moment(3661.5)
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999-12:00", "0001-01-01T00:00:00.000+12:00", 1e300, -1])
+def test_a_time_that_is_in_no_calendar(trace: Trace, tmp_path: Path, at: object) -> None:
+    """It is no time; what it stands beside counts."""
+    (tmp_path / f"{FIRST}.jsonl").write_bytes(
+        lines(prompt(FIRST, "One", 1), answer(FIRST, "a", 2) | {"timestamp": at}, answer(FIRST, "b", 3))
+    )
+
+    trace.take(tmp_path / f"{FIRST}.jsonl")
+
+    assert [30] == list(trace.tokens().values())

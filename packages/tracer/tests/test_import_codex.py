@@ -216,6 +216,34 @@ def called(at: float, call: str, output: Any, **item: Any) -> list[dict[str, Any
     return [asked, *told, record("response_item", at + 1, type="function_call_output", call_id=call, output=output)]
 
 
+def test_a_sub_agent_is_nested_in_the_call_that_began_it(trace: Trace, tmp_path: Path) -> None:
+    """The parent names the thread; a sub-agent's sub-agent belongs to the same conversation."""
+    last = "019b0000-0000-7000-8000-00000000000c"
+
+    def spawned(thread: str, by: str) -> dict[str, Any]:
+        told = {"parent_thread_id": by, "agent_nickname": thread[-1]}
+        return meta(thread, 3, source={"subagent": {"thread_spawn": told}}, session_id=PARENT)
+
+    def began(call: str, thread: str) -> list[dict[str, Any]]:
+        return called(2, call, "{}", type="SubAgentActivity", kind="started", agent_thread_id=thread)
+
+    files = [
+        rollout(tmp_path, PARENT, meta(PARENT, 0), *turn(EARLY, 1, "One"), *began("c1", FORK), count(3, 100, 100)),
+        rollout(tmp_path, FORK, spawned(FORK, PARENT), *turn(IN_FORK, 4, "Look"), *began("c2", last), count(5, 40, 40)),
+        rollout(tmp_path, last, spawned(last, FORK), *turn(IN_FORK[:-1] + "f", 5, "Help"), count(6, 7, 7)),
+    ]
+
+    trace.take(*files)
+
+    assert {f"codex-{PARENT}": 147} == trace.tokens()
+    statement = """
+        SELECT start.name, json_extract(call.payload_json, '$.tool_call_id') FROM events AS start
+        JOIN events AS call ON call.event_id = start.parent_id
+        WHERE start.type = 'agent_start' AND call.type = 'tool_call' ORDER BY 2
+    """
+    assert [(f"{FORK[-1]} {FORK[:12]}", "c1"), (f"c {last[:12]}", "c2")] == trace.rows(statement)
+
+
 def test_whether_a_call_worked(trace: Trace, tmp_path: Path) -> None:
     """By the item where there is one, by the exit code in the output, by the words of a refusal."""
     file = rollout(

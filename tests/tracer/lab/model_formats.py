@@ -65,7 +65,10 @@ def _responses(number: int, turn: "Turn") -> Iterator[tuple[str, Event]]:
         content = [{"type": "output_text", "text": turn.text, "annotations": []}]
         items.append({"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content})
     for index, (name, arguments) in enumerate(turn.tools):
-        call = {"name": name, "arguments": json.dumps(arguments), "call_id": f"call_{number}_{index}"}
+        namespace, _, short = name.rpartition(".")
+        call = {"name": short, "arguments": json.dumps(arguments), "call_id": f"call_{number}_{index}"}
+        if namespace:
+            call["namespace"] = namespace
         items.append({"type": "function_call", "id": f"fc_{number}_{index}", **call})
     for index, item in enumerate(items):
         yield "response.output_item.done", {"output_index": index, "item": {**item, "status": "completed"}}

@@ -1,6 +1,7 @@
 """Reading what Codex keeps of a thread for itself (``$CODEX_HOME/sessions/Y/M/D/rollout-*.jsonl``), 0.171."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,34 +11,42 @@ from agent_workflow.tracer.agents._json_stream import count, mapping, text_of, t
 from agent_workflow.tracer.agents._own_record import RecordFile
 from agent_workflow.tracer.agents._protocol import Denial, ToolReturned
 
+_AGENTS: Final = "collaboration"
+"""Namespace of the tools that begin and address sub-agents."""
+
 _DENIED: Final = ("patch rejected:", "approval policy is", "rejected by user", "exec command rejected")
 _GOOD: Final = ("Process exited with code 0\n", "Exit code: 0\n")
 _SHOWN: Final = ("Process running with session ID", "aborted by user")  # the stream shows such a call as begun
 
 
 class Rollout:
-    """What the newest turns of a rollout tell.
+    """What some turns of a rollout tell.
 
     Attributes:
         file: that was read.
+        turn_ids: of these turns.
+        subagents: the call that began or addressed each sub-agent, by its thread.
         model: of the newest turn, empty when it does not say.
         window: the model's ceiling in tokens.
         calls: usage of each model call.
         thread_total: what Codex has counted for the whole thread.
         aborted: why the turn was, empty when it was not.
-        hidden: tool calls that the stream does not show.
+        hidden: tool calls that the stream does not show; of a sub-agent all of them.
         denials: those of them that were not allowed.
     """
 
-    def __init__(self, file: Path, offset: int, *, turns: int) -> None:
-        """Read it.
+    def __init__(self, file: Path, records: Iterable[dict[str, Any]], parent_call_id: str = "") -> None:
+        """Take records in.
 
         Args:
             file: of the thread.
-            offset: in bytes, where this send's records begin at the earliest.
-            turns: how many turns the stream has shown; what is before them is another send's.
+            records: of the turns.
+            parent_call_id: that began the thread, empty for the conversation itself, whose calls the stream shows.
         """
         self.file = file
+        self.turn_ids: set[str] = set()
+        self.subagents: dict[str, str] = {}
+        self._parent_call_id = parent_call_id
         self.model = ""
         self.window: int | None = None
         self.calls: list[Usage] = []
@@ -47,9 +56,10 @@ class Rollout:
         self.denials: list[Denial] = []
         self._shown: set[str] = set()
         self._asked: dict[str, tuple[str, object, str]] = {}
+        self._of_agents: set[str] = set()
         self._answers: list[tuple[str, str, str]] = []
         self._counts: list[Usage] = []
-        for record in _newest_turns(RecordFile(file, offset).new_records(), turns):
+        for record in records:
             self._take(words(record.get("type")), mapping(record.get("payload")), words(record.get("timestamp")))
         self.calls = self.calls or self._counts  # older versions tell each call in a running total alone
         self._find_hidden()
@@ -68,6 +78,7 @@ class Rollout:
     def _take_event(self, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
         if kind == "task_started":
+            self.turn_ids.add(words(payload.get("turn_id")))
             self._set_window(payload)
         elif kind == "token_count":
             info = mapping(payload.get("info"))
@@ -79,7 +90,14 @@ class Rollout:
         elif kind == "turn_aborted":
             self.aborted = words(payload.get("reason")) or "aborted"
         elif kind == "item_completed":
-            self._shown.add(words(mapping(payload.get("item")).get("id")))
+            self._take_shown(mapping(payload.get("item")))
+
+    def _take_shown(self, item: dict[str, Any]) -> None:
+        call_id, thread = words(item.get("id")), words(item.get("agent_thread_id"))
+        if thread:  # the stream tells nothing of sub-agents
+            self.subagents.setdefault(thread, call_id)
+        elif not self._parent_call_id:
+            self._shown.add(call_id)
 
     def _set_window(self, told: dict[str, Any]) -> None:
         window = as_int(told.get("model_context_window"))
@@ -90,6 +108,8 @@ class Rollout:
         if kind in ("function_call", "custom_tool_call"):
             args = _arguments(payload.get("arguments", payload.get("input")))
             self._asked[call_id] = (words(payload.get("name")) or "tool", args, at)
+            if payload.get("namespace") == _AGENTS:
+                self._of_agents.add(call_id)
         elif kind.endswith("_call_output"):
             output = payload.get("output")
             self._answers.append((call_id, text_of(mapping(output).get("content", output)), at))
@@ -98,11 +118,13 @@ class Rollout:
         for call_id, output, at in self._answers:
             tool, args, asked_at = self._asked.get(call_id, ("", None, ""))
             head = output[:1000]
-            if call_id in self._shown or tool in ("", "write_stdin") or any(mark in head for mark in _SHOWN):
+            is_shown = call_id in self._shown or (not self._parent_call_id and any(mark in head for mark in _SHOWN))
+            if is_shown or tool in ("", "write_stdin"):
                 continue
-            ok = any(mark in head for mark in _GOOD)
-            started, ended = trace_time(asked_at, ""), trace_time(at, "")
-            self.hidden.append(ToolReturned(tool, call_id, args, output, ok, None, started, ended))
+            is_answer = call_id in self._of_agents and head.startswith("{")
+            ok = is_answer or any(mark in head for mark in _GOOD)
+            told = ToolReturned(tool, call_id, args, output, ok, None, trace_time(asked_at), trace_time(at))
+            self.hidden.append(replace(told, parent_call_id=self._parent_call_id))
             if not ok and is_denial(head):
                 self.denials.append(Denial(tool, call_id, head))
 
@@ -121,15 +143,37 @@ def codex_usage(told: dict[str, Any]) -> Usage:
     return unpriced(parts, as_int(told.get("reasoning_output_tokens")))
 
 
-def _newest_turns(records: Iterable[dict[str, Any]], turns: int) -> Iterator[dict[str, Any]]:
-    """Pass over the turns of earlier processes, which come first in the file."""
+def newest_turns(file: Path, offset: int, turns: int) -> Iterator[dict[str, Any]]:
+    """Pass over the turns of earlier processes, which come first in a rollout.
+
+    Args:
+        file: the rollout.
+        offset: in bytes, where this send's records begin at the earliest.
+        turns: how many turns the stream has shown; what is before them is another send's.
+    """
     kept: list[list[dict[str, Any]]] = [[]]
-    for record in records:
+    for record in RecordFile(file, offset).new_records():
         if record.get("type") == "event_msg" and mapping(record.get("payload")).get("type") == "task_started":
             kept = [*kept, []][-max(1, turns) :]
         kept[-1].append(record)
     for turn in kept:
         yield from turn
+
+
+def turns_below(file: Path, roots: Container[str]) -> Iterator[dict[str, Any]]:
+    """Yield the records of those turns of a sub-agent that turns of the conversation have brought about.
+
+    Args:
+        file: the sub-agent's rollout.
+        roots: ids of the conversation's turns.
+    """
+    is_below = False
+    for record in RecordFile(file).new_records():
+        payload = mapping(record.get("payload"))
+        if record.get("type") == "event_msg" and payload.get("type") == "task_started":
+            is_below = words(payload.get("root_turn_id")) in roots
+        if is_below:
+            yield record
 
 
 def _arguments(told: object) -> object:

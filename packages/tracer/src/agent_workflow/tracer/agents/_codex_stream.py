@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from agent_workflow.tracer._usage import COMPONENTS, Usage
-from agent_workflow.tracer.agents._codex_rollout import Rollout, codex_usage
+from agent_workflow.tracer.agents._codex_rollout import Rollout, codex_usage, newest_turns, turns_below
 from agent_workflow.tracer.agents._json_stream import (
     JsonStream,
     count,
@@ -48,6 +48,7 @@ class CodexStream(JsonStream):
         self._counted = dict(counted or {})
         self._before = size_of(find_file(rollouts, _PATTERN, thread) if rollouts else None)
         self._rollout: Rollout | None = None
+        self._subagents: dict[str, Rollout] = {}
         self._told: Usage | None = None
         self._text = ""
         self._error = ""
@@ -80,10 +81,11 @@ class CodexStream(JsonStream):
             model=rollout.model if rollout else "",
             context_window=rollout.window if rollout else None,
             usage_known=known,
+            subagents=sum(nested, unpriced((0, 0, 0, 0))) if (nested := self._nested_calls()) else None,
             per_call=tuple(calls),
             counted=self._counted_now(),
             retries=self._retries,
-            denials=tuple(rollout.denials) if rollout else (),
+            denials=tuple(denial for one in (rollout, *self._subagents.values()) if one for denial in one.denials),
             own_record=rollout.file if rollout else None,
         )
 
@@ -93,8 +95,19 @@ class CodexStream(JsonStream):
         if file is None:
             return []
         is_longer = self.session_id == self._thread and self._before <= size_of(file)
-        self._rollout = Rollout(file, self._before if is_longer else 0, turns=self._turns)
-        return self._rollout.hidden
+        self._rollout = Rollout(file, newest_turns(file, self._before if is_longer else 0, self._turns))
+        self._take_subagents(self._rollout)
+        return [call for rollout in (self._rollout, *self._subagents.values()) for call in rollout.hidden]
+
+    def _take_subagents(self, above: Rollout) -> None:
+        """Read what the sub-agents of a rollout have done in this send, and theirs."""
+        assert self._rollouts is not None and self._rollout is not None  # noqa: PT018, S101 - one was read
+        for thread, call_id in above.subagents.items():
+            file = find_file(self._rollouts, _PATTERN, thread)
+            if file is not None and thread not in self._subagents and thread != self.session_id:
+                child = Rollout(file, turns_below(file, self._rollout.turn_ids), parent_call_id=call_id)
+                self._subagents[thread] = child
+                self._take_subagents(child)
 
     def _judge(self, exit_code: int) -> tuple[SendVerdict, str]:
         if self._failure is not None:
@@ -111,12 +124,15 @@ class CodexStream(JsonStream):
         nothing = Usage(costs=None, total_cost=None)
         if self._rollout is not None and self._rollout.calls:
             known: UsageKnown = "whole" if self._told is not None else "partial"
-            return sum(self._rollout.calls, nothing), known
+            return sum([*self._rollout.calls, *self._nested_calls()], nothing), known
         if self._told is None or (self._thread and not self._counted):
             return nothing, "unknown"
         parts = [max(0, getattr(self._told, name) - count(self._counted.get(name))) for name in COMPONENTS]
         reasoning = max(0, (self._told.reasoning or 0) - count(self._counted.get("reasoning")))
         return unpriced((parts[0], parts[1], parts[2], parts[3]), reasoning), "whole"
+
+    def _nested_calls(self) -> list[Usage]:
+        return [usage for child in self._subagents.values() for usage in child.calls]
 
     def _counted_now(self) -> Mapping[str, int]:
         total = (self._rollout.thread_total if self._rollout else None) or self._told
@@ -188,6 +204,8 @@ class CodexStream(JsonStream):
 def _tool(item: Mapping[str, Any]) -> str:
     if item.get("type") == "mcp_tool_call":
         return f"{words(item.get('server'))}.{words(item.get('tool'))}"
+    if item.get("type") == "collab_tool_call":
+        return words(item.get("tool")) or "collab_tool_call"
     return words(item.get("type")) or "tool"
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._json import as_int
-from agent_workflow.tracer._replay import replay_state
+from agent_workflow.tracer._replay import Row, replay_state
 from agent_workflow.tracer.evidence._errors import NotTraced
 from agent_workflow.tracer.evidence._facts import Call, Facts, gather
 from agent_workflow.tracer.evidence._launch import read_launch
@@ -55,7 +55,7 @@ class Recorded:
             self._sessions = self._find()
         for files in self._sessions.get(conversation, []):
             if files.directory not in self._turns:
-                self._turns[files.directory] = gather(files, Publication("", "", "", "")).calls
+                self._turns[files.directory] = _calls(files)
             for call in self._turns[files.directory]:
                 if call.ended_at and _was_told(call) and conversation[1] in _conversations(call):
                     yield call.began_at, call.ended_at
@@ -64,7 +64,7 @@ class Recorded:
         found: dict[Conversation, list[SessionFiles]] = {}
         for folder in sorted(set(self._session_folders())):
             files = SessionFiles(folder)
-            for row in replay_state(files).of("agent_sessions"):
+            for row in _agents(files):
                 holders = found.setdefault((str(row.get("coding_agent")), str(row.get("session_id"))), [])
                 if files not in holders:
                     holders.append(files)
@@ -77,13 +77,26 @@ class Recorded:
             except FileNotFoundError:
                 continue
             for entry in entries:
-                # A run's directory has the time of its seal.
-                if not entry.is_dir(follow_symlinks=False) or entry.stat(follow_symlinks=False).st_mtime < self._since:
-                    continue
                 try:
-                    yield Path(read_launch(Path(entry.path))["trace"]["session_directory"])
-                except NotTraced:
-                    continue
+                    # A run's directory has the time of its seal.
+                    if entry.stat(follow_symlinks=False).st_mtime >= self._since:
+                        yield Path(read_launch(Path(entry.path))["trace"]["session_directory"])
+                except (NotTraced, OSError):
+                    continue  # imported, of another writer, or just moved into the archive
+
+
+def _agents(files: SessionFiles) -> list[Row]:
+    try:
+        return replay_state(files).of("agent_sessions")
+    except OSError:
+        return []  # what cannot be read says nothing; the other runs do
+
+
+def _calls(files: SessionFiles) -> list[Call]:
+    try:
+        return gather(files, Publication("", "", "", "")).calls
+    except OSError:
+        return []  # as above
 
 
 def _was_told(call: Call) -> bool:

@@ -108,7 +108,8 @@ class CodexReader(SessionReader):
         self.thread, self.lineage = identity, forked or identity
         self.replays = bool(forked)
         facts.forked_from = forked
-        facts.session_id = parent or identity
+        # A sub-agent's sub-agent belongs to the conversation that both are of.
+        facts.session_id = (words(payload.get("session_id")) or parent) if parent else identity
         if parent:
             facts.lane = identity
             facts.labels[identity] = words(spawned.get("agent_nickname")) or words(spawned.get("agent_role")) or "agent"
@@ -180,6 +181,8 @@ class CodexReader(SessionReader):
                 yield from self.finish_call(
                     self.facts.lane, call_id, words(item.get("aggregated_output")), ok, at, duration
                 )
+        elif kind == "SubAgentActivity":
+            self.facts.parent_calls.setdefault(words(item.get("agent_thread_id")), call_id)
         elif kind == "WebSearch":
             self.start_call(
                 self.facts.lane, call_id, "web_search", {"query": item.get("query")}, at, is_copy=self.replays

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from agent_workflow.tracer._json import clip, clip_strings
+from agent_workflow.tracer._json import as_int, clip, clip_strings
 from agent_workflow.tracer.agents._json_stream import mapping, trace_time, words
 from agent_workflow.tracer.agents._opencode_parts import child_session, denial, spend, tool_call
 from agent_workflow.tracer.importing._items import Item, ModelCall, Note, ToolCall, Verdict
@@ -67,14 +67,8 @@ class OpencodeReader(SessionReader):
         message = words(mapping(error.get("data")).get("message")) or words(error.get("name"))
         when = trace_time(mapping(part.get("time")).get("created"), at)
         key = f"{words(part.get('id')) or when} retried"
-        return Note(
-            "retried",
-            key,
-            turn,
-            self.facts.lane,
-            when,
-            {"name": "retry", "attempt": part.get("attempt"), "error": message},
-        )
+        details = {"name": "retry", "attempt": as_int(part.get("attempt")), "error": clip(message, RESULT_CHARACTERS)}
+        return Note("retried", key, turn, self.facts.lane, when, details)
 
     def _model_call(self, told: dict[str, Any], identity: str, turn: str, at: str) -> ModelCall:
         usage = spend(told)
