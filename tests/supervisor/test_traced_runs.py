@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from supervisor_lab import Host, Record, command, records, wait_for
+from supervisor_lab import CONTAINED, Host, Record, can_contain, command, records, wait_for
 from tracer_lab import ENVELOPE, PREAMBLE, Project
 
 from agent_workflow.index_store import query, sync
@@ -111,17 +111,6 @@ def test_killed_workflow_is_closed_with_its_incident_in_the_seal(host: Host, pro
         (row["executor_result"], row["evidence_complete"], row["open_incident_count"]) for row in rows
     ]
     assert "1 ended" in command(host.root, "supervisor", "once").stdout
-
-
-CONTAINED = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
-
-
-def can_contain() -> bool:
-    """Tell whether we may make a pid namespace."""
-    try:
-        return subprocess.run([*CONTAINED, "true"], capture_output=True, timeout=30).returncode == 0
-    except OSError:
-        return False
 
 
 @pytest.mark.skipif(not can_contain(), reason="only root, with util-linux, makes a pid namespace")

@@ -19,6 +19,7 @@ from agent_workflow.cli.supervisor.settings import Settings
 
 Record = dict[str, Any]
 PROGRAM = str(Path(sys.executable).with_name("agent-workflow"))
+CONTAINED = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 
 
 class SetClock:
@@ -226,3 +227,11 @@ def command(root: Path, *words: str, **options: Any) -> subprocess.CompletedProc
     return subprocess.run(
         [PROGRAM, "--state-root", str(root), *words], capture_output=True, text=True, timeout=120, **options
     )
+
+
+def can_contain() -> bool:
+    """Tell whether we may make a pid namespace."""
+    try:
+        return subprocess.run([*CONTAINED, "true"], capture_output=True, timeout=30).returncode == 0
+    except OSError:
+        return False
