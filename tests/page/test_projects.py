@@ -55,7 +55,12 @@ def test_a_late_reply_of_another_project_is_never_shown(two: str, look: Looker) 
     held: list[Route] = []
     page.route("**/api/projects/project/sessions?**", lambda route: held.append(route))  # noqa: PLW0108 - it gets an attribute
     page.get_by_label("project").select_option("project")
-    wait_for(lambda: held or page.wait_for_timeout(50))
+
+    def is_held() -> bool:
+        page.wait_for_timeout(50)  # while it waits, the browser's requests are seen
+        return bool(held)
+
+    wait_for(is_held)
     page.get_by_label("project").select_option("other")
     expect(rows).to_have_count(1)
 

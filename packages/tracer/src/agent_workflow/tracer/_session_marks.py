@@ -80,7 +80,10 @@ def _dots(source: TraceSource, chosen: Sequence[int]) -> list[Mark]:
         " ORDER BY rowid"
     )
     found = source.tuples(statement, {"rowids": json.dumps(chosen), "types": json.dumps(MARK_TYPES)})
-    return [Mark(*row[:4], None if row[4] is None else bool(row[4])) for row in found[-MAX_MARKS:]]
+    return [
+        Mark(rowid, at, kind, phase_id, None if went_well is None else bool(went_well))
+        for rowid, at, kind, phase_id, went_well in found[-MAX_MARKS:]
+    ]
 
 
 def _newest(source: TraceSource, rowid: int) -> str | None:
