@@ -18,6 +18,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 SHORT_CALLS = 5
@@ -53,12 +54,20 @@ def index(root: Path, *arguments: str) -> Cost:
     return run(str(Path(sys.executable).with_name("agent-workflow")), "index", *arguments, "--state-root", str(root))
 
 
-def floor(script: Path, root: Path) -> tuple[float, float]:
-    """Run the floor script on a state root; return its seconds for a rebuild and for looking at every source."""
+class Floor(NamedTuple):
+    """Seconds of the floor: for a rebuild, for looking at every source, and of CPU for that, where the script says."""
+
+    rebuild: float
+    look: float
+    look_cpu: float | None
+
+
+def floor(script: Path, root: Path) -> Floor:
+    """Run the floor script on a state root."""
     output = subprocess.run([sys.executable, str(script), str(root)], check=True, capture_output=True).stdout
     found = json.loads(output)
     rebuild, look = (next(found[key] for key in found if key.startswith(name)) for name in ("rebuild", "stat"))
-    return float(rebuild), float(look)
+    return Floor(float(rebuild), float(look), found.get("cpu_of_stat_seconds"))
 
 
 def show(name: str, value: float, unit: str, limit: float | None = None) -> None:
@@ -70,11 +79,12 @@ def show(name: str, value: float, unit: str, limit: float | None = None) -> None
 def measure_writers(root: Path, script: Path, rounds: int, limit: float) -> None:
     """Compare a rebuild from no database, and an unchanged sync after it, with the floor of the same round."""
     start_ups, rebuilds, syncs, rebuild_ratios, sync_ratios = [], [], [], [], []
+    cpu_ratios = []
     memory = 0.0
     index(root, "sync")  # whose modules are compiled from here on
     for _ in range(rounds):
         shutil.rmtree(root / "index", ignore_errors=True)
-        rebuild_floor, stat_floor = floor(script, root)
+        least = floor(script, root)
         rebuild = index(root, "rebuild")
         if not (root / "index" / "agent-workflow.sqlite3").exists():
             raise SystemExit("the rebuild made no database")
@@ -83,14 +93,19 @@ def measure_writers(root: Path, script: Path, rounds: int, limit: float) -> None
         start_ups.append(start_up)
         rebuilds.append(rebuild.wall)
         syncs.append(sync)
-        rebuild_ratios.append(rebuild.wall / rebuild_floor)
-        sync_ratios.append((sync - start_up) / stat_floor)
+        rebuild_ratios.append(rebuild.wall / least.rebuild)
+        sync_ratios.append((sync - start_up) / least.look)
+        if least.look_cpu is not None:
+            cpu = statistics.median(done.cpu - started.cpu for started, done in calls)
+            cpu_ratios.append(cpu / least.look_cpu)
         memory = max(memory, rebuild.memory, *(cost.memory for _, cost in calls))
     show("rebuild", statistics.median(rebuilds), "s")
     show("rebuild / rebuild floor", statistics.median(rebuild_ratios), "x", limit)
     show("start-up of the command", statistics.median(start_ups), "s")
     show("unchanged sync", statistics.median(syncs), "s")
     show("(unchanged sync - start-up) / stat floor", statistics.median(sync_ratios), "x", 3)
+    if cpu_ratios:
+        show("the same of CPU, which a busy machine changes less", statistics.median(cpu_ratios), "x", 3)
     show("memory of a writer", memory, "MiB", 200)
 
 
