@@ -1,6 +1,7 @@
 -- The dataset of `agent-workflow index export` in Trino's Hive connector: a view for each kind of question.
 --   sed 's#@DATASET@#s3://bucket/fleet#g' trino.sql > views.sql; trino --catalog hive --schema fleet --file views.sql
--- Our tests run its views and types in DuckDB, not in Trino. Wanted of the catalog: hive.parquet.use-column-names=true, hive.timestamp-precision=MICROSECONDS.
+-- Our tests run its views and types in DuckDB, not in Trino.
+-- Wanted of the catalog: hive.parquet.use-column-names=true, hive.timestamp-precision=MICROSECONDS.
 -- A column that a policy left out is NULL. Call sync_partition_metadata again when new days have been exported.
 
 CREATE TABLE IF NOT EXISTS manifests (

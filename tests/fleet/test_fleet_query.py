@@ -115,7 +115,8 @@ def test_one_host_answers_in_the_order_of_its_index(kind: str, roots: dict[str, 
 
 
 def test_the_hosts_have_what_makes_a_comparison_hard(indexes: dict[str, Rows]) -> None:
-    """Money in several currencies, runs in error, and text that is awkward to write down."""
+    """Money in several currencies, attempts of either verdict, runs in error, and text that is awkward to write."""
+    assert {1, 3} <= {sum(row["acceptance_eligible"] == n for row in indexes["runs"]) for n in (0, 1)}
     assert {"USD", "EUR", None} == {row["currency"] for row in indexes["metrics"]}
     assert {"current", "error"} == {row["index_state"] for row in indexes["runs"]}
     assert any('"' in row["summary"] and "\n" in row["summary"] for row in indexes["incidents"])

@@ -73,7 +73,8 @@ def _write_priced_host(path: Path) -> None:
         )
         run.document("execution-metrics.json", metrics(name, priced, named))
         run.document("process-result.json", process_result(recorded_at=f"2026-03-0{number + 1}T12:00:00Z"))
-        run.document("status.json", session_status(name, status="completed", created_at=BETA))
+        judged = {"executor_result": "completed", "acceptance_eligible": number != 1}
+        run.document("status.json", session_status(name, status="completed", created_at=BETA, **judged))
         run.journal("events.jsonl", [lifecycle(1, timestamp=f"2026-03-0{number + 1}T00:00:00Z")])
         run.journal("run-health-samples.jsonl", [health(recorded_at=f"2026-03-0{number + 1}T23:59:59.5Z")])
     rebuild(path)

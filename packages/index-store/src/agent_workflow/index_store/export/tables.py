@@ -142,7 +142,7 @@ def lay_out(fetched: FetchedTable) -> TableRows:
     sessions = found.get("session_id") if told.name in KEPT_BY_RUN else None
     if told.name in OF_ONE_RUN and sessions is not None:
         found |= _of_the_runs(fetched, sessions)
-    content = pa.table({name: found[name] for name in leaving})
+    content = pa.Table.from_arrays([found[name] for name in leaving], names=list(leaving))
     return TableRows(content, _days(found, _OWN_TIME.get(told.name)), sessions)
 
 
@@ -218,7 +218,7 @@ def days_by_run(rows: TableRows) -> dict[str, dict[date, int]]:
     """Return how many rows each run has on each day."""
     import pyarrow as pa
 
-    table = pa.table({"session": rows.sessions, "day": rows.days})
+    table = pa.Table.from_arrays([rows.sessions, rows.days], names=["session", "day"])
     counted = table.group_by(["session", "day"], use_threads=False).aggregate([([], "count_all")])
     found: dict[str, dict[date, int]] = {}
     for row in counted.to_pylist():
