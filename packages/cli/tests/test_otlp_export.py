@@ -331,6 +331,7 @@ def test_content_is_redacted_once_more(trace: TraceWriter, cli: "CommandLine", t
         (("--endpoint", "http://[h"), 2, "no address of a receiver"),
         (("--endpoint", "http://h:many"), 2, "no address of a receiver"),
         (("--endpoint", "http://me:word@h"), 2, "the address holds a password"),
+        (("--endpoint", "http://me:word@h:many"), 2, "the address holds a password"),
         (("--to", "x", "--since", "soon"), 2, "is no time"),
         (("--to", "x", "--since", "1d", "aaaa0001"), 2, "--since has no meaning"),
         (("--to", "x", "nobody"), 1, "no session nobody"),

@@ -18,10 +18,10 @@ def mcp_command(context: typer.Context, state_root: StateRoot = None) -> None:
     call = Call.of(context, False, state_root)
     if call.as_json:
         raise usage_error("an MCP server has no document to print", "leave --json out")
-    with needs_extra("mcp", "the MCP server"):
-        from agent_workflow.cli.mcp.server import build_server
     if sys.stdin is None or sys.stdout is None:
         raise usage_error("the MCP server has no open standard input and output", "let an MCP client start it")
+    with needs_extra("mcp", "the MCP server"):
+        from agent_workflow.cli.mcp.server import build_server
     try:
         build_server(call.state_root).run("stdio")
     except* BrokenPipeError:  # raised within a task group: the client is gone, and nobody is left to be told

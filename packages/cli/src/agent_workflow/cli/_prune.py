@@ -13,6 +13,7 @@ from agent_workflow.cli._failure import (
     CommandFailed,
     Failure,
     usage_error,
+    with_state_root,
 )
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
@@ -116,8 +117,8 @@ def _delete(
             outcomes = carry_out(session, plan) if plan.totals["subjects"] else []
             receipt = session.receipt.path if outcomes else None
     except KeyboardInterrupt:
-        raise _interrupted() from None
-    _report(call, plan.digest, (*session.recovered, *outcomes), receipt)
+        raise _interrupted(call) from None
+    _report(call, plan, (*session.recovered, *outcomes), receipt)
 
 
 def _finish(call: Call) -> None:
@@ -127,27 +128,26 @@ def _finish(call: Call) -> None:
     try:
         outcomes = finish_interrupted(call.state_root, recover_trace=recover_trace)
     except KeyboardInterrupt:
-        raise _interrupted() from None
+        raise _interrupted(call) from None
     _report(call, None, outcomes, None)
     if waiting := unfinished_receipts(call.state_root):
         tell(f"{counted(len(waiting), 'interrupted prune')} cannot be finished yet; the receipts say why")
         raise typer.Exit(EXIT_NOT_GOOD)
 
 
-def _interrupted() -> CommandFailed:
+def _interrupted(call: Call) -> CommandFailed:
     message = "interrupted; what was announced is in the receipt"
-    return CommandFailed(
-        Failure("interrupted", message, hint="agent-workflow prune --finish", exit_code=EXIT_INTERRUPTED)
-    )
+    hint = with_state_root("agent-workflow prune --finish", call.named_root)
+    return CommandFailed(Failure("interrupted", message, hint=hint, exit_code=EXIT_INTERRUPTED))
 
 
-def _report(call: Call, digest: str | None, outcomes: tuple["PruneOutcome", ...], receipt: str | None) -> None:
+def _report(call: Call, plan: "PrunePlan | None", outcomes: tuple["PruneOutcome", ...], receipt: str | None) -> None:
     if call.as_json:
         show_document(
             {
                 "schema": "agent-workflow/prune-report/v1",
-                "state_root": str(call.state_root),
-                "plan_sha256": digest,
+                "state_root": str(call.state_root) if plan is None else plan.runs.state_root,
+                "plan_sha256": None if plan is None else plan.digest,
                 "receipt": receipt,
                 "outcomes": [outcome.to_record() for outcome in outcomes],
             }

@@ -89,12 +89,10 @@ def interrupted_prunes(state_root: Path, named_root: str | None) -> tuple[str, s
         waiting = unfinished_receipts(state_root)
     except IndexStoreError:  # one is at work right now, or the folder is not ours: a prune says so itself
         return None
+    if not waiting:
+        return None
     step = with_state_root("agent-workflow prune --finish", named_root) or ""
-    return (
-        (f"{counted(len(waiting), 'prune')} interrupted: what was announced may be half gone", step)
-        if waiting
-        else None
-    )
+    return f"{counted(len(waiting), 'prune')} interrupted: what was announced may be half gone", step
 
 
 def _index_follows(named_root: str | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from agent_workflow.cli._failure import CommandFailed, usage_error
+from agent_workflow.cli._failure import usage_error
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
@@ -105,19 +105,15 @@ def headers_from(text: str, variable: str = "OTEL_EXPORTER_OTLP_HEADERS") -> dic
 
 
 def _checked(url: str, *, usual_path: bool) -> str:
+    if "@" in url.partition("//")[2].partition("/")[0]:  # first, because other faults are told with the address
+        raise usage_error("the address holds a password", "put an authorization header into OTEL_EXPORTER_OTLP_HEADERS")
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_address = False
     if not is_address:
-        raise _no_address(url)
-    if "@" in parts.netloc:
-        raise usage_error("the address holds a password", "put an authorization header into OTEL_EXPORTER_OTLP_HEADERS")
+        raise usage_error(f"{url!r} is no address of a receiver", "an address such as http://127.0.0.1:4318")
     if not usual_path or parts.path.strip("/"):
         return urlunsplit(parts)
     return urlunsplit(parts._replace(path="/v1/traces"))
-
-
-def _no_address(url: str) -> CommandFailed:
-    return usage_error(f"{url!r} is no address of a receiver", "an address such as http://127.0.0.1:4318")

@@ -96,7 +96,7 @@ class Endpoint:
             except (OSError, http.client.HTTPException) as error:
                 cause = getattr(error, "reason", None) or error
                 reason = str(cause) or type(error).__name__
-                if isinstance(cause, ssl.SSLError):
+                if isinstance(cause, ssl.SSLCertVerificationError):
                     raise self._failed(reason) from error
             if attempt < _ATTEMPTS:
                 self._note(f"{self.receiver.url}: {reason}; again in {wait:.0f} s")
