@@ -165,8 +165,9 @@ def read_alone(
     agent: str, stream: Path, code: int, project: Project
 ) -> tuple[dict[str, Any], int, list[tuple[str, bool]]]:
     """Read a stream without any process; return what it comes to, and its calls."""
-    nothing = Path(os.devnull)
-    send = Send("", "", nothing, nothing, "", None, "", nothing, None, (), project.root)
+    nothing, errors = Path(os.devnull), project.root / "errors"
+    errors.touch()  # nothing is printed there
+    send = Send("", "", nothing, nothing, "", None, "", nothing, None, (), project.root, stderr_file=errors)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in project.environment.items():
             patch.setenv(name, value)
