@@ -29,8 +29,8 @@ demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
 	@$(RUN) pytest -n auto --dist worksteal $(ARGS)
 
-engines: $(UV) ## Spark (needs Java) and chDB from PyPI, and the tests that let them read an exported dataset
-	@$(RUN) --group engines pytest -m engines tests/fleet $(ARGS)
+engines: $(UV) ## Spark (needs Java) and chDB from PyPI into .tools, and the tests that let them read an exported dataset
+	@UV_PROJECT_ENVIRONMENT=.tools/engines $(RUN) --group engines pytest -m engines tests/fleet $(ARGS)
 
 pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
 	@$(UV) sync --frozen --quiet

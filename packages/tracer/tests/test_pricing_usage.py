@@ -194,6 +194,7 @@ def test_a_recorded_call_without_money_is_estimated(recorder: Tracer) -> None:
 
 def test_a_model_whose_own_name_has_a_slash(recorder: Tracer) -> None:
     """The provider is the first word alone: others ask another price for the same model."""
+    pytest.importorskip("genai_prices")
     record(recorder, "x", "2026-03-01T00:00:00.000+00:00", None, "groq/openai/gpt-oss-120b")
     prices = load_prices()
     assert prices is not None

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -17,18 +17,8 @@ quote: Final = json.encoder.encode_basestring_ascii
 """Writes a text as a JSON string in ASCII."""
 
 
-def _encoder() -> Callable[[object], str]:
-    """Make an encoder once: ``JSONEncoder`` makes one of its own for every value."""
-    plain = json.JSONEncoder(allow_nan=False, separators=(", ", ": "))
-    make = getattr(json.encoder, "c_make_encoder", None)  # not every Python has it
-    if make is None:
-        return plain.encode
-    # Circles need no markers here: what is deeper than is allowed never gets this far.
-    parts = make(None, plain.default, quote, None, ": ", ", ", False, False, False)
-    return lambda value: "".join(parts(value, 0))
-
-
-_encode: Final = _encoder()
+# Circles need no markers: what is deeper than is allowed is never encoded.
+_encode: Final = json.JSONEncoder(allow_nan=False, check_circular=False, separators=(", ", ": ")).encode
 
 
 def encode(value: object) -> str:

@@ -105,7 +105,8 @@ def load_checkpoint(snapshot: IndexSnapshot, place: str, basis: str, manifest: b
 
 def _table_mark(mark: Mapping[str, object]) -> TableMark:
     rows, unrepresentable, digest, days = (mark[name] for name in ("rows", "unrepresentable", "digest", "days"))
-    assert isinstance(rows, int) and isinstance(unrepresentable, dict) and isinstance(digest, str | None)  # noqa: S101, PT018
+    if not (isinstance(rows, int) and isinstance(unrepresentable, dict) and isinstance(digest, str | None)):
+        raise TypeError("no mark of a table")
     return TableMark(rows, unrepresentable, digest, None if days is None else _days(days))
 
 
