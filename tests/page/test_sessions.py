@@ -169,6 +169,7 @@ def test_polling_moves_nothing(look: Looker, served: str) -> None:
     """Two seconds of polling leave every row where it was."""
     page = look.open(served)
     expect(page.locator("[role=row][data-status]")).to_have_count(7)
+    expect(page.get_by_label("Workflow").locator("option")).not_to_have_count(1)  # the last that comes at the beginning
     places = "[...document.querySelectorAll('[role=row]')].map((row) => row.getBoundingClientRect().toJSON())"
     before = page.evaluate(places)
     shifts = page.evaluate(
@@ -180,6 +181,22 @@ def test_polling_moves_nothing(look: Looker, served: str) -> None:
 
     assert before == page.evaluate(places)
     assert 0 == shifts
+
+
+def test_no_control_moves_while_the_list_comes(look: Looker, served: str) -> None:
+    """What can be chosen comes later than the list, and pushes nothing away that somebody is about to press."""
+    page = look.open(served)
+    expect(page.get_by_label("Workflow").locator("option")).not_to_have_count(1)
+
+    moved = page.evaluate(
+        """() => new Promise((done) => {
+        const nodes = (list) => list.getEntries().flatMap((entry) => entry.sources.map((source) => source.node));
+        const controls = (list) => nodes(list).filter((node) => node?.closest?.(".toolbar")).map((one) => one.outerHTML);
+        new PerformanceObserver((list) => done(controls(list))).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => done([]), 1000); })"""
+    )
+
+    assert [] == moved
 
 
 @pytest.mark.parametrize("width", [360, 1440, 3840])

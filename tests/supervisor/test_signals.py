@@ -3,13 +3,12 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 
 import psutil
 import pytest
-from supervisor_lab import CONTAINED, Host, UntracedRun, can_contain, wait_for
+from supervisor_lab import Host, UntracedRun, wait_for
 
 STUBBORN = (
     "import signal, time\n"
@@ -145,38 +144,3 @@ def test_process_that_may_be_a_stranger_is_never_signalled(host: Host) -> None:
     assert ["process_alive_no_progress"] == [item["category"] for item in run.records("incident-events.jsonl")]
     assert (None, None) == (run.runner.poll(), run.executor.poll())
     assert [] == outcomes(run)
-
-
-RECYCLED = """
-import signal, subprocess, sys, time
-from agent_workflow.cli.supervisor import signals
-from agent_workflow.cli.supervisor.process_table import look
-stalled = subprocess.Popen(["sleep", "60"])
-target, strangers = look(stalled.pid), []
-
-def ends_and_its_number_passes_on(seen):
-    stalled.kill()
-    stalled.wait()
-    with open("/proc/sys/kernel/ns_last_pid", "w") as last:
-        last.write(str(stalled.pid - 1))
-    strangers.append(subprocess.Popen(["sleep", "60"]))
-    return True
-
-signals._is_running = ends_and_its_number_passes_on
-sent = signals._send(target, signal.SIGKILL)
-[stranger] = strangers
-if stranger.pid != stalled.pid:
-    sys.exit(77)
-time.sleep(0.2)
-sys.exit(0 if not sent and stranger.poll() is None else 1)
-"""
-
-
-@pytest.mark.skipif(not can_contain(), reason="only root, with util-linux, makes a pid namespace")
-def test_a_number_that_passes_on_between_look_and_signal_is_not_signalled() -> None:
-    """The process is held while it is looked at: what has its number a moment later is a stranger."""
-    done = subprocess.run([*CONTAINED, sys.executable, "-c", RECYCLED], timeout=60, capture_output=True, text=True)
-
-    if done.returncode == 77 or "ns_last_pid" in done.stderr:
-        pytest.skip("the kernel does not let us choose the next pid")
-    assert (0, "") == (done.returncode, done.stderr)

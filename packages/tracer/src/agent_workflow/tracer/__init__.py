@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from agent_workflow.tracer._locate import locate_data_dir, locate_database
     from agent_workflow.tracer._params import AgentCall, PhaseParams
     from agent_workflow.tracer._phase import Phase
+    from agent_workflow.tracer._processes import hold_process
     from agent_workflow.tracer._reader import EventPage, TraceReader
     from agent_workflow.tracer._rebuild import RebuildReport, rebuild
     from agent_workflow.tracer._run import Run
@@ -114,6 +115,7 @@ _HOMES = {
     "_locate": ("locate_data_dir", "locate_database"),
     "_params": ("AgentCall", "PhaseParams"),
     "_phase": ("Phase",),
+    "_processes": ("hold_process",),
     "_reader": ("EventPage", "TraceReader"),
     "_rebuild": ("RebuildReport", "rebuild"),
     "_run": ("Run",),
@@ -169,6 +171,7 @@ __all__ = [
     "diff_matches_claims",
     "ensure",
     "files_non_empty",
+    "hold_process",
     "json_parses",
     "kill_session",
     "load_config",

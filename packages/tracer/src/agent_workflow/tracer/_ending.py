@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
-from agent_workflow.tracer._processes import Process, descendants, environment_mark, every, find
+from agent_workflow.tracer._processes import Process, descendants, environment_mark, every, find, hold_process
 
 MARK = "AGENT_WORKFLOW_TRACE"
 """Environment variable that every process below an agent inherits: the run's mark, a slash and a number."""
@@ -73,15 +73,16 @@ def end_processes(processes: Iterable[Process], *, grace_seconds: float, force: 
 
 
 def _signal(process: Process, number: signal.Signals) -> Outcome:
-    living = find(process.pid)
-    if living is None:
-        return "gone"
-    if living.start_marker != process.start_marker:
-        return "recycled"
-    if living.is_zombie:
-        return "zombie"
     try:
-        os.kill(process.pid, number)
+        with hold_process(process.pid) as send:
+            living = find(process.pid)
+            if living is None:
+                return "gone"
+            if living.start_marker != process.start_marker:
+                return "recycled"
+            if living.is_zombie:
+                return "zombie"
+            send(number)
     except ProcessLookupError:
         return "gone"
     except PermissionError:

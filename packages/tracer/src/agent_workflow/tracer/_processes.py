@@ -3,11 +3,14 @@
 Linux: ``/proc``. Elsewhere: one call of ``ps``. A zombie is dead; a process of somebody else is alive.
 """
 
+import contextlib
+import functools
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -52,6 +55,34 @@ def every() -> list[Process]:
         return list(_from_ps(["-ax"]))
     found = (_from_proc(int(entry)) for entry in os.listdir(_PROC) if entry.isdigit())  # noqa: PTH208 - names only
     return [process for process in found if process is not None]
+
+
+@contextlib.contextmanager
+def hold_process(pid: int) -> Iterator[Callable[[int], None]]:
+    """Hold a process while it is looked at and signalled: its number may pass to another one in between.
+
+    Args:
+        pid: of the process.
+
+    Yields:
+        What sends a signal to it, and only it; where the system has no such hold, to whatever has its number.
+
+    Raises:
+        OSError: there is none, or it cannot be signalled.
+    """
+    if pid <= 0:
+        raise ProcessLookupError(f"{pid} is the number of no process")
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except (AttributeError, OSError):  # not on this system, or not allowed where it runs
+        yield functools.partial(os.kill, pid)
+        return
+    try:
+        yield functools.partial(signal.pidfd_send_signal, descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def environment_mark(pid: int, name: str) -> str | None:

@@ -139,7 +139,7 @@ def _missing(facts: Facts) -> Condition | None:
     process = facts.executor if facts.runner.pid is None else facts.runner
     if not is_gone(process):
         return None
-    left = f"; {facts.below} processes of it still run" if facts.below else ""
+    left = f"; processes of it that still run: {facts.below}" if facts.below else ""
     summary = f"process {process.pid} {_GONE[process.identity]}, and the run never said that it ended{left}"
     evidence = {"pid": process.pid, "found": process.identity, "still_running": facts.below}
     return Condition(MISSING, "critical", (process.pid,), summary, evidence)

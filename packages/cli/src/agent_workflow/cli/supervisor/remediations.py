@@ -163,7 +163,7 @@ def _give_up(writer: Writer, rule: Rule, target: str, incident_id: str | None) -
         if is_this and record.get("outcome") == GIVEN_UP:
             return
     attempt = Attempt(rule, target, writer.settings.attempts, incident_id, is_resumed=False)
-    reason = f"tried {writer.settings.attempts} times; a person has to look"
+    reason = f"no attempt of {writer.settings.attempts} helped; a person has to look"
     writer.remediation(_record(writer, attempt, GIVEN_UP, reason, {}))
 
 

@@ -1,11 +1,9 @@
 """``interrupt-stalled/v1`` and ``terminate-stalled/v1``: only when asked for, only a stalled run's own processes."""
 
-import contextlib
-import functools
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from agent_workflow.cli.supervisor.documents import Document
 from agent_workflow.cli.supervisor.history import Writer
@@ -14,6 +12,7 @@ from agent_workflow.cli.supervisor.process_table import ProcessTable, Seen, look
 from agent_workflow.cli.supervisor.remediations import Remediation, Rule, attempts, begin, finish, open_attempts
 from agent_workflow.cli.supervisor.runs import Run
 from agent_workflow.cli.supervisor.samples import ProcessSample
+from agent_workflow.tracer import hold_process
 
 INTERRUPT = Rule("interrupt-stalled/v1", "interrupt")
 TERMINATE = Rule("terminate-stalled/v1", "terminate")
@@ -124,34 +123,14 @@ def _ourselves(table: ProcessTable) -> set[int]:
 
 
 def _send(target: Seen, number: signal.Signals) -> bool:
-    with contextlib.ExitStack() as held:
-        try:
-            send = _hold(target.pid, held)
+    try:
+        with hold_process(target.pid) as send:
             if not _is_running(target):
                 return False
             send(number)
-        except OSError:
-            return False
+    except OSError:
+        return False
     return True
-
-
-def _hold(pid: int, held: contextlib.ExitStack) -> Callable[[int], None]:
-    """Take hold of a process before it is looked at: its number may pass to another one between look and signal.
-
-    Returns:
-        What signals it, and only it; where the system has no such hold, whatever has its number.
-
-    Raises:
-        OSError: there is none.
-    """
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        raise
-    except (AttributeError, OSError):
-        return functools.partial(os.kill, pid)
-    held.callback(os.close, descriptor)
-    return functools.partial(signal.pidfd_send_signal, descriptor)
 
 
 def _is_running(target: Seen) -> bool:

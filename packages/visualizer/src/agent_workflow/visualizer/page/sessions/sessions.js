@@ -114,9 +114,9 @@ export function Sessions({ project, route, scope }) {
       <select aria-label="Status" value=${filters.status} onChange=${(event) => setQuery({ status: event.currentTarget.value }, { replace: false })}>
         <option value="">any status</option>${statuses(extra).map(([word, number]) => html`<option value=${word}>${visible(word)}${number == null ? "" : ` (${count(number)})`}</option>`)}
       </select>
-      ${Object.keys(extra.workflows ?? {}).length > 0 && html`<select aria-label="Workflow" value=${filters.workflow} onChange=${(event) => setQuery({ workflow: event.currentTarget.value }, { replace: false })}>
-        <option value="">any workflow</option>${Object.entries(extra.workflows).map(([name, number]) => html`<option value=${name}>${visible(name)} (${count(number)})</option>`)}
-      </select>`}
+      <select aria-label="Workflow" value=${filters.workflow} onChange=${(event) => setQuery({ workflow: event.currentTarget.value }, { replace: false })}>
+        <option value="">any workflow</option>${Object.entries(extra.workflows ?? {}).map(([name, number]) => html`<option value=${name}>${visible(name)} (${count(number)})</option>`)}
+      </select>
       <select aria-label="Order" value=${filters.sort} onChange=${(event) => setQuery({ sort: event.currentTarget.value }, { replace: false })}>${Object.entries(SORTS).map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select>
       <label class="check"><input type="checkbox" checked=${filters.archived === "1"} onChange=${(event) => setQuery({ archived: event.currentTarget.checked ? "1" : null }, { replace: false })} /> archived</label>
       ${notifying.toggle && html`<button type="button" aria-pressed=${notifying.on ? "true" : "false"} title="tell me, outside of this page, when a run ends or stalls" onClick=${async () => setSaid(await notifying.toggle())}>notify</button>`}

@@ -1,0 +1,53 @@
+"""The number of a process passes to a stranger between the look at it and the signal."""
+
+import subprocess
+import sys
+
+import pytest
+from supervisor_lab import CONTAINED, can_contain
+
+BEGIN = """
+import signal, subprocess, sys, time
+from agent_workflow.cli.supervisor import signals
+from agent_workflow.cli.supervisor.process_table import look
+from agent_workflow.tracer import _ending, _processes
+
+target = subprocess.Popen(["sleep", "60"])
+seen, found = look(target.pid), _processes.find(target.pid)
+strangers = []
+
+def passes_on():
+    target.kill()
+    target.wait()
+    with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+        last.write(str(target.pid - 1))
+    strangers.append(subprocess.Popen(["sleep", "60"]))
+"""
+SUPERVISOR = """
+signals._is_running = lambda _: passes_on() is None
+was_sent = signals._send(seen, signal.SIGKILL)
+"""
+TRACER = """
+_ending.find = lambda _: passes_on() or found
+was_sent = _ending._signal(found, signal.SIGKILL) != "gone"
+"""
+END = """
+[stranger] = strangers
+if stranger.pid != target.pid:
+    sys.exit(77)
+time.sleep(0.2)
+sys.exit(1 if was_sent or stranger.poll() is not None else 0)
+"""
+
+
+@pytest.mark.skipif(not can_contain(), reason="only root, with util-linux, makes a pid namespace")
+@pytest.mark.parametrize("signalled_by", [SUPERVISOR, TRACER], ids=["supervisor", "tracer"])
+def test_a_number_that_passes_on_between_look_and_signal_is_not_signalled(signalled_by: str) -> None:
+    """The process is held while it is looked at: what has its number a moment later is a stranger."""
+    program = BEGIN + signalled_by + END
+
+    done = subprocess.run([*CONTAINED, sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+
+    if done.returncode == 77 or "ns_last_pid" in done.stderr:
+        pytest.skip("the kernel does not let us choose the next pid")
+    assert (0, "") == (done.returncode, done.stderr)
