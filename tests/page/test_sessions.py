@@ -191,7 +191,7 @@ def test_no_control_moves_while_the_list_comes(look: Looker, served: str) -> Non
     moved = page.evaluate(
         """() => new Promise((done) => {
         const nodes = (list) => list.getEntries().flatMap((entry) => entry.sources.map((source) => source.node));
-        const controls = (list) => nodes(list).filter((node) => node?.closest?.(".toolbar")).map((one) => one.outerHTML);
+        const controls = (list) => nodes(list).filter((one) => one?.closest?.(".toolbar")).map((one) => one.outerHTML);
         new PerformanceObserver((list) => done(controls(list))).observe({ type: "layout-shift", buffered: true });
         setTimeout(() => done([]), 1000); })"""
     )
