@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,18 @@ def project(tmp_path: Path) -> Iterator[Project]:
     assert {} == leftovers
     if not made.is_tampered_with:
         check_every_seal(made.state_root)
+
+
+@pytest.fixture(scope="session")
+def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpack the genuine streams of every agent; tests read them where they are."""
+    corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
+    if not corpus:
+        pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
+    folder = tmp_path_factory.mktemp("streams")
+    with tarfile.open(Path(corpus) / "agent-streams.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "streams"
 
 
 @pytest.fixture(scope="session")

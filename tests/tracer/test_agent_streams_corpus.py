@@ -1,8 +1,6 @@
 """Every stream of the corpus, of every agent, read by its adapter and compared with what is known to have happened."""
 
-import os
 import shutil
-import tarfile
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -33,18 +31,6 @@ OWN_FILES = {
     "codex": ("rollout", "2026/11/30/rollout-2026-11-30T07-21-02-{id}.jsonl"),
     "gemini": ("session", "some-project/chats/session-2026-11-30T07-24-{id:.8}.jsonl"),
 }
-
-
-@pytest.fixture(scope="module")
-def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the streams."""
-    corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
-    if not corpus:
-        pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
-    folder = tmp_path_factory.mktemp("streams")
-    with tarfile.open(Path(corpus) / "agent-streams.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "streams"
 
 
 def cases(streams: Path) -> Iterator[str]:

@@ -5,7 +5,6 @@ import os
 import random
 import shutil
 import sqlite3
-import tarfile
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -47,18 +46,6 @@ ROWS_OF_FILES = {"pi/pipe_term": replace(ROWS["pi/pipe_term"], calls=8, tools="*
 # A tool that was interrupted comes back with the words of one that its user has rejected.
 DENIED_TOO = {"claude/kill_int": "Bash"}
 EARLIER_CALLS = {"claude/resume": 5}  # one file has both conversations
-
-
-@pytest.fixture(scope="module")
-def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the streams."""
-    corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
-    if not corpus:
-        pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
-    folder = tmp_path_factory.mktemp("streams")
-    with tarfile.open(Path(corpus) / "agent-streams.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "streams"
 
 
 def own_file(streams: Path, case: str) -> Path:

@@ -1,8 +1,6 @@
 """Every stream of pi in the corpus, read by the adapter and added up independently."""
 
 import json
-import os
-import tarfile
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -34,16 +32,9 @@ HAPPENED = {
 
 
 @pytest.fixture(scope="module")
-def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the streams of pi."""
-    corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
-    if not corpus:
-        pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
-    folder = tmp_path_factory.mktemp("streams")
-    with tarfile.open(Path(corpus) / "agent-streams.tar.xz") as archive:
-        members = [member for member in archive.getmembers() if member.name.startswith("streams/pi/")]
-        archive.extractall(folder, members, filter="data")
-    return folder / "streams/pi"
+def streams(streams: Path) -> Path:
+    """Name the folder of pi's streams."""
+    return streams / "pi"
 
 
 def read(file: Path) -> tuple[SendOutcome, list[Any]]:

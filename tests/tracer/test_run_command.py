@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -125,18 +124,6 @@ def test_scripted_agent(project: Project) -> None:
     (call,) = project.events(session, "tool_call")
     assert ("bash: echo made > made.txt", True) == (call["name"], call["payload"]["ok"])
     assert 1311 == project.session(session)["total_tokens"]
-
-
-@pytest.fixture(scope="module")
-def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the genuine streams."""
-    corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
-    if not corpus:
-        pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
-    folder = tmp_path_factory.mktemp("streams")
-    with tarfile.open(Path(corpus) / "agent-streams.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "streams"
 
 
 @pytest.mark.corpus
