@@ -61,7 +61,9 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("AGENT_WORKFLOW_CORPUS is not set")
     folder = tmp_path_factory.mktemp("streams")
     with tarfile.open(Path(corpus) / "agent-streams.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+        # By attribute, because Python 3.11.2 has no filter argument yet.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     return folder / "streams"
 
 

@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tarfile
 import termios
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -126,6 +127,20 @@ def signals_are_not_ignored() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="session")
+def genuine_streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The streams of the real programs, unpacked; tests read them where they are."""
+    corpus = os.environ.get("AGENT_WORKFLOW_CORPUS")
+    if not corpus or not (packed := Path(corpus) / "agent-streams.tar.xz").is_file():
+        pytest.skip("AGENT_WORKFLOW_CORPUS names no folder with the genuine streams")
+    folder = tmp_path_factory.mktemp("streams")
+    with tarfile.open(packed) as archive:
+        # By attribute, because Python 3.11.2 has no filter argument yet.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
+    return folder / "streams"
 
 
 @pytest.fixture

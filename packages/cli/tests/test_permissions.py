@@ -1,8 +1,6 @@
 """Permissions in the JSON streams of agents: asked for, settled, refused, and nothing that only looks so."""
 
 import json
-import os
-import tarfile
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -126,19 +124,11 @@ def test_a_record_of_another_shape_raises_nothing(data: st.DataObject, case: str
 
 
 @pytest.mark.corpus
-def test_genuine_streams_say_what_was_denied(tmp_path: Path) -> None:
+def test_genuine_streams_say_what_was_denied(genuine_streams: Path) -> None:
     """Denials of the real programs are found; their other streams, with failures and kills, hold none."""
-    folder = os.environ.get("AGENT_WORKFLOW_CORPUS")
-    if not folder or not (archive := Path(folder) / "agent-streams.tar.xz").is_file():
-        pytest.skip("AGENT_WORKFLOW_CORPUS names no folder with the genuine streams")
-    with tarfile.open(archive) as streams:
-        # By attribute, because Python 3.11.2 has no filter argument yet.
-        streams.extraction_filter = getattr(tarfile, "data_filter", None)
-        streams.extractall(tmp_path)
-
     found = {
-        str(path.relative_to(tmp_path / "streams")): [(one.state, one.operation, one.target) for one in seen]
-        for path in sorted((tmp_path / "streams").glob("*/*"))
+        str(path.relative_to(genuine_streams)): [(one.state, one.operation, one.target) for one in seen]
+        for path in sorted(genuine_streams.glob("*/*"))
         if path.suffix in (".jsonl", ".stderr")
         and (seen := observe("stderr" if path.suffix == ".stderr" else "stream", path.parent.name, path.read_bytes()))
     }

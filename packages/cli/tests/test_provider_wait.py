@@ -1,8 +1,6 @@
 """Waits for the model provider: open until the model answers, named by closed words."""
 
 import json
-import os
-import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -228,19 +226,11 @@ def test_a_record_of_another_shape_raises_nothing(data: st.DataObject, case: str
 
 
 @pytest.mark.corpus
-def test_genuine_streams_end_in_a_wait_where_they_were_killed_in_one(tmp_path: Path) -> None:
+def test_genuine_streams_end_in_a_wait_where_they_were_killed_in_one(genuine_streams: Path) -> None:
     """Of the streams of the real programs one was ended while it waited; the others retried and went on or gave up."""
-    folder = os.environ.get("AGENT_WORKFLOW_CORPUS")
-    if not folder or not (archive := Path(folder) / "agent-streams.tar.xz").is_file():
-        pytest.skip("AGENT_WORKFLOW_CORPUS names no folder with the genuine streams")
-    with tarfile.open(archive) as streams:
-        # By attribute, because Python 3.11.2 has no filter argument yet.
-        streams.extraction_filter = getattr(tarfile, "data_filter", None)
-        streams.extractall(tmp_path)
-
     found = {
         f"{path.parent.name}/{path.name}": (wait.reason, wait.attempt, wait.of)
-        for path in sorted((tmp_path / "streams").glob("*/*.jsonl"))
+        for path in sorted(genuine_streams.glob("*/*.jsonl"))
         if (wait := observe(path.parent.name, path.read_bytes())) is not None
     }
 
