@@ -88,7 +88,7 @@ SELECT
     count(*) AS run_count,
     count(CASE WHEN acceptance_eligible = 1 THEN 1 END) AS acceptance_eligible_count
 FROM runs
-WHERE index_state = 'current'
+WHERE index_state = 'current' AND coalesce(superseded, 0) = 0
 GROUP BY
     host, attempt_classification, executor_result, completion_result, policy_result, score_verdict, evaluation_state;
 
@@ -122,6 +122,7 @@ FROM (
             CASE WHEN provider_billed_cost IS NOT NULL THEN coalesce(currency, '') END AS billed_in,
             CASE WHEN local_estimated_cost IS NOT NULL THEN coalesce(currency, '') END AS estimated_in
         FROM metrics
+        WHERE coalesce(superseded, 0) = 0
     ) AS samples
     GROUP BY host, executor, model, stage
 ) AS grouped;

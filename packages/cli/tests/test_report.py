@@ -157,6 +157,41 @@ def test_the_sums_are_those_of_the_index(indexed: Path, cli: "CommandLine") -> N
     assert 4 == sum(sum(bucket["counts"].values()) for bucket in facts["runs_over_time"])
 
 
+def import_run(root: Path, session_id: str, begin: datetime, retry_of: str | None) -> None:
+    """Write a run of an imported session, which ended badly and has no price."""
+    write_run(root, session_id, begin, "failed", None)
+    session = dict.fromkeys(("agent_name", "agent_class", "tier"))
+    launch = {
+        "schema": "agent-workflow/traced-launch-contract/v2",
+        "version": 2,
+        "origin": "imported",
+        "session": {**session, "id": session_id, "retry_of": retry_of, "created_at": moment(begin, 0)},
+        "workflow": {"name": "session"},
+        "agents": [],
+        "worktree": dict.fromkeys(("path", "source_revision", "branch", "dirty_at_launch")),
+        "runner": None,
+        "trace": {"adw_id": "grown", "database": "/srv/imported.db", "session_directory": "/srv/sessions/grown"},
+        "tracer_version": "1.0.0",
+    }
+    (root / "runs" / session_id / "launch-contract.json").write_bytes(document_bytes(launch))
+
+
+def test_an_imported_session_that_has_grown_is_told_once(tmp_path: Path, cli: "CommandLine") -> None:
+    """By its newest run, wherever the report counts or lists."""
+    (tmp_path / "runs").mkdir(mode=0o700)
+    tmp_path.chmod(0o700)
+    for session_id, retry_of in (("grown", None), ("grown-2", "grown")):
+        import_run(tmp_path, session_id, datetime(2026, 3, 1, tzinfo=UTC), retry_of)
+    cli.run("index", "sync", "--state-root", str(tmp_path))
+
+    facts = facts_of(cli, tmp_path, "--since", LONG_AGO)
+
+    assert (1, 1, {"failed": 1}, 1) == tuple(
+        facts[name] for name in ("run_count", "failure_count", "statuses", "unpriced_runs")
+    )
+    assert ["grown-2"] == [failure["session_id"] for failure in facts["failures"]]
+
+
 def test_the_period_is_obeyed_and_what_is_open_is_told_anyway(indexed: Path, cli: "CommandLine") -> None:
     """A later period has no run; what waits still waits."""
     facts = facts_of(cli, indexed, "--since", "2026-06-01")

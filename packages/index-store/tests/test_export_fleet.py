@@ -14,6 +14,7 @@ import fsspec
 from exported import files_of, parts_of
 from sample_records import incident
 from sample_state import StateRoot, write_rich_run
+from traced_runs import imported_run, seal
 
 from agent_workflow.index_store import KINDS, Filters, InvalidQuestion, rebuild
 from agent_workflow.index_store.export import (
@@ -206,3 +207,20 @@ def test_a_row_whose_time_is_none_comes_behind_those_that_have_one(odd: str, tmp
     rows = query_fleet(str(tmp_path / "dataset"), "incidents", limit=1).rows
 
     assert ["2026-03-01T08:00:00+00:00"] == [row["recorded_at"] for row in rows]
+
+
+@pytest.mark.parametrize("kind", ["attempts", "performance"])
+def test_a_session_counts_once_in_a_fleet(kind: str, tmp_path: Path) -> None:
+    """By the newest run of it on its host; one of the same name on another host is another."""
+    for name in ("grown", "whole"):
+        state = StateRoot(tmp_path / name)
+        seal(imported_run(state, "s1"))
+        if name == "grown":
+            seal(imported_run(state, "s1-2", retry_of="s1"))
+        rebuild(state.path)
+        export(state.path, str(tmp_path / "dataset"), host=name)
+
+    rows = query_fleet(str(tmp_path / "dataset"), kind).rows
+
+    counted = {row["host"]: row[{"attempts": "run_count", "performance": "sample_count"}[kind]] for row in rows}
+    assert {"grown": 1, "whole": 1} == counted

@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("pyarrow", reason="the export is an extra")
 
 from exported import assert_whole, files_of, manifest_of, parts_of
-from sample_records import health, incident, lifecycle
+from sample_records import health, incident, lifecycle, provenance
 from sample_state import StateRoot, write_rich_run
+from traced_runs import imported_run, seal
 
 from agent_workflow.index_store import rebuild, sync
 from agent_workflow.index_store.export import DEFAULT_POLICY, FieldClass, Policy, export
@@ -128,6 +129,25 @@ def test_every_class_of_fields_builds_on_the_last_export_too(state: StateRoot, t
 
         assert fresh_files(state, tmp_path / f"fresh-{name}", policy) == files_of(tmp_path / name)
         assert report.unchanged > report.written
+
+
+def test_a_run_that_is_superseded_leaves_again(state: StateRoot, kept: Path, tmp_path: Path) -> None:
+    """Nothing of it has changed, and yet its rows say that it counts no more, and later that it counts again."""
+    seal(imported_run(state, "s1"))
+    sync(state.path)
+    export(state.path, str(kept), host="h")
+
+    newer = imported_run(state, "s1-2", retry_of="s1")
+    newer.document("run-provenance.json", provenance("s1-2", started_at="2026-02-27T12:00:00Z"))
+    seal(newer)
+    sync(state.path)
+    export(state.path, str(kept), host="h")
+
+    assert fresh_files(state, tmp_path / "grown") == files_of(kept)
+    state.remove("s1-2")
+    sync(state.path)
+    export(state.path, str(kept), host="h")
+    assert fresh_files(state, tmp_path / "gone") == files_of(kept)
 
 
 def read_rows(state: StateRoot, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:

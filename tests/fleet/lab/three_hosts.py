@@ -17,6 +17,7 @@ from sample_records import (
     stage,
 )
 from sample_state import StateRoot, write_rich_run
+from traced_runs import imported_run, seal
 
 from agent_workflow.index_store import KINDS, MAXIMUM_LIMIT, query, rebuild
 from agent_workflow.index_store.export import FieldClass, Policy, export
@@ -61,7 +62,7 @@ def _write_rich_host(path: Path) -> None:
 
 
 def _write_priced_host(path: Path) -> None:
-    """Runs that cost something, in one currency, in two, and in none that is named."""
+    """Runs that cost something, in one currency, in two, and in none that is named; one that took another's place."""
     state = StateRoot(path)
     for number, cost in enumerate(MONEY):
         name = f"priced-{number}"
@@ -77,6 +78,8 @@ def _write_priced_host(path: Path) -> None:
         run.document("status.json", session_status(name, status="completed", created_at=BETA, **judged))
         run.journal("events.jsonl", [lifecycle(1, timestamp=f"2026-03-0{number + 1}T00:00:00Z")])
         run.journal("run-health-samples.jsonl", [health(recorded_at=f"2026-03-0{number + 1}T23:59:59.5Z")])
+    for name, cost, earlier in (("imported", 2.5, None), ("imported-2", 7.5, "imported")):
+        seal(imported_run(state, name, cost=cost, retry_of=earlier))
     rebuild(path)
 
 

@@ -34,6 +34,7 @@ MIGRATIONS = (
     Migration(3, "verified evidence repairs", "0003_evidence_repairs.sql"),
     Migration(4, "notices, journal checkpoints, key-ordered journal tables", "0004_notices_and_checkpoints.sql"),
     Migration(5, "where the traces of recorded workflows lie", "0005_run_traces.sql"),
+    Migration(6, "no run that a later one took the place of in a sum", "0006_superseded_runs.sql"),
 )
 
 SCHEMA_VERSION = MIGRATIONS[-1].version

@@ -64,7 +64,9 @@ def _fill(facts: ReportFacts, index: "index_store.IndexReader", since: datetime,
     from dataclasses import replace
 
     from_then = index_store.Filters(since=since.isoformat())
-    runs = index.select("runs", from_then, _MOST_ROWS).rows
+    listed = index.select("runs", from_then, _MOST_ROWS).rows
+    is_cut = len(listed) == _MOST_ROWS
+    runs = _counted(listed)
     failures = [failure for run in runs if (failure := failure_of(run)) is not None]
     outcomes = index.outcomes_by_day(since.isoformat()).rows
     spend = index.spend(since.isoformat()).rows
@@ -75,7 +77,7 @@ def _fill(facts: ReportFacts, index: "index_store.IndexReader", since: datetime,
     freshness = index.freshness()
     in_error = sum(run["index_state"] == "error" for run in runs)
     counted = sum(int(row["run_count"] or 0) for row in outcomes)
-    run_count = counted + in_error if len(runs) == _MOST_ROWS else len(runs)
+    run_count = counted + in_error if is_cut else len(runs)
     return replace(
         facts,
         freshness=freshness.word,
@@ -84,7 +86,7 @@ def _fill(facts: ReportFacts, index: "index_store.IndexReader", since: datetime,
         stale_runs=freshness.stale_runs,
         error_runs=freshness.error_runs,
         run_count=run_count,
-        truncated=len(runs) == _MOST_ROWS,
+        truncated=is_cut,
         statuses=_statuses(outcomes),
         runs_over_time=buckets(_by_day(outcomes), first, last, size),
         bucket=size,
@@ -92,13 +94,18 @@ def _fill(facts: ReportFacts, index: "index_store.IndexReader", since: datetime,
         failure_count=len(failures),
         causes=count_causes(failures),
         money=_money(spend, first, last, size),
-        unpriced_runs=None if len(metrics) == _MOST_ROWS else unpriced(metrics, run_count),
+        unpriced_runs=None if len(metrics) == _MOST_ROWS else unpriced(_counted(metrics), run_count),
         agents=index.outcomes_by_agent(since.isoformat()).rows,
         incidents=index.open_incidents(_MOST_LISTED).rows,
         incident_counts=_incident_counts(index.select("incidents", from_then, _MOST_ROWS).rows),
         permissions=index.pending_permissions(_MOST_LISTED).rows,
         errors=_errors(index),
     )
+
+
+def _counted(rows: Sequence[Row]) -> list[Row]:
+    """Leave out what the index counts in no sum."""
+    return [row for row in rows if not row["superseded"]]
 
 
 def _newest(failures: Sequence[Failure]) -> tuple[Failure, ...]:

@@ -95,7 +95,7 @@ TABLES: Mapping[str, tuple[Field, ...]] = {
         "pending_permission_count:count last_health_at:time workdir:path source_revision:digest branch:text "
         f"dirty_at_launch:flag {_RUN_PLACE} launch_schema:id evidence_complete:flag final_receipt_sha256:digest "
         "index_error:text source_fingerprint:index indexed_at:indexed adw_id:id trace_database:path "
-        "session_directory:path journal_record_count:count source_digest:source"
+        "session_directory:path journal_record_count:count superseded:flag source_digest:source"
     ),
     "incidents": _fields(
         "session_id:id recorded_at:time category:word severity:word state:word summary:text incident_id:id "
@@ -145,7 +145,7 @@ TABLES: Mapping[str, tuple[Field, ...]] = {
         "reasoning_output_tokens:count provider_total_tokens:count provider_billed_cost:money "
         "local_estimated_cost:money currency:currency elapsed_seconds:real first_output_latency_seconds:real "
         "retry_count:count steer_count:count steer_acknowledged_count:count steer_pending_count:count run_at:time "
-        f"{_RUN_PLACE} source_sha256:source indexed_at:indexed"
+        f"{_RUN_PLACE} source_sha256:source indexed_at:indexed superseded:flag"
     ),
     "processes": _fields(
         "session_id:id recorded_at:time error_category:word exit_code:code returncode:code signal:code timed_out:flag "

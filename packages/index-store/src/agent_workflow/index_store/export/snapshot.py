@@ -40,9 +40,18 @@ _ORDERS: Mapping[str, str] = {
 """The order of a table's rows, which no two rows of it share, so that equal rows make equal files."""
 
 _RUN_FACTS = """
-SELECT session_id, storage_class, source_dir, executor, model, pack_id, coalesce(started_at, created_at) FROM runs
+SELECT
+    session_id, storage_class, source_dir, executor, model, pack_id,
+    session_id IN (SELECT session_id FROM superseded_runs), coalesce(started_at, created_at)
+FROM runs
 """
-_RUN_COLUMNS = ("storage_class", "source_dir", "executor", "model", "pack_id", "run_at")
+_RUN_MARKS = """
+SELECT
+    session_id, source_fingerprint, indexed_at, index_state,
+    session_id IN (SELECT session_id FROM superseded_runs)
+FROM runs
+"""
+_RUN_COLUMNS = ("storage_class", "source_dir", "executor", "model", "pack_id", "superseded", "run_at")
 
 PARTITION_TIME = "partition_time"
 """Of tables whose rows bring the time of their run along: what decides the day of a row without a time of its own."""
@@ -112,14 +121,12 @@ class IndexSnapshot:
     def run_marks(self) -> dict[str, str]:
         """A digest of each run that changes whenever its rows, here or in other tables, may have changed.
 
-        A writer puts the rows of a run in place in one transaction, which gives the run a new ``indexed_at``; beside
-        it stand the identities of the files and the digests of all that was read from them.
+        A writer puts the rows of a run in place in one transaction, which gives the run a new ``indexed_at``; beside it
+        stand the identities of the files, the digests of all that was read from them, and what other runs decide.
         """
         return {
-            str(session): _text_digest(session, fingerprint, indexed_at, state, self._digests.get(session))
-            for session, fingerprint, indexed_at, state in self._connection.execute(
-                "SELECT session_id, source_fingerprint, indexed_at, index_state FROM runs"
-            )
+            str(session): _text_digest(session, *others, self._digests.get(session))
+            for session, *others in self._connection.execute(_RUN_MARKS)
         }
 
     def table_digest(self, table: str, columns: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ _OWN_TIME = {
 """The time that decides a row's day; where it is missing, and in the other tables, it is that of the run."""
 
 _RUN_AT = "run_at"
-_OF_THE_RUN = frozenset({"storage_class", "source_dir", "executor", "model", "pack_id", _RUN_AT})
+_OF_THE_RUN = frozenset({"storage_class", "source_dir", "executor", "model", "pack_id", "superseded", _RUN_AT})
 """Fields that rows of :data:`OF_ONE_RUN` have from their run. Joined here: the engine would do it row by row."""
 
 

@@ -5,7 +5,8 @@ SELECT
     row.elapsed_seconds, row.first_output_latency_seconds, row.retry_count,
     row.steer_count, row.steer_acknowledged_count, row.steer_pending_count,
     coalesce(runs.started_at, runs.created_at) AS run_at,
-    runs.storage_class, runs.source_dir, row.source_sha256, runs.indexed_at
+    runs.storage_class, runs.source_dir, row.source_sha256, runs.indexed_at,
+    session_id IN (SELECT session_id FROM superseded_runs) AS superseded
 FROM execution_metrics AS row
 JOIN runs USING (session_id)
 WHERE (:session IS NULL OR session_id = :session)

@@ -1,5 +1,4 @@
--- A rate counts what has ended; durations are those of completed runs, of which the clock was not stepped back. Each run
--- of an imported session tells all of it: one that a later run took the place of does not count again.
+-- A rate counts what has ended; durations are those of completed runs, of which the clock was not stepped back.
 WITH counted AS (
     SELECT
         executor, model, acceptance_eligible = 1 AS accepted,
@@ -8,10 +7,7 @@ WITH counted AS (
         round(unixepoch(finished_at, 'subsec') - unixepoch(started_at, 'subsec'), 3) AS seconds
     FROM runs
     WHERE index_state = 'current'
-      AND session_id NOT IN (
-          SELECT retry_of_run_id FROM runs
-          WHERE launch_schema = 'agent-workflow/traced-launch-contract/v2' AND retry_of_run_id IS NOT NULL
-      )
+      AND session_id NOT IN (SELECT session_id FROM superseded_runs)
       AND (:since IS NULL OR unixepoch(coalesce(started_at, created_at), 'subsec') >= :since)
 ),
 ranked AS (

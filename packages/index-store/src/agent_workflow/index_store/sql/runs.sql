@@ -8,7 +8,8 @@ SELECT
     workdir, source_revision, branch, dirty_at_launch,
     storage_class, source_dir, launch_schema, evidence_complete, final_receipt_sha256, index_error,
     source_fingerprint, indexed_at, adw_id, trace_database, session_directory,
-    (SELECT count(*) FROM events WHERE events.session_id = run_overview.session_id) AS journal_record_count
+    (SELECT count(*) FROM events WHERE events.session_id = run_overview.session_id) AS journal_record_count,
+    session_id IN (SELECT session_id FROM superseded_runs) AS superseded
 FROM run_overview
 LEFT JOIN run_traces USING (session_id)
 WHERE (:session IS NULL OR session_id = :session)

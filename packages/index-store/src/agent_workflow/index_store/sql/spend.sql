@@ -1,16 +1,12 @@
 -- What runs cost, by day, executor, model and currency. The total of a run is what it cost; its other stages are parts
--- of that, and count only where there is no total. Each run of an imported session tells all of it: one that a later run
--- took the place of does not count again.
+-- of that, and count only where there is no total.
 WITH counted AS (
     SELECT
         session_id, runs.executor, runs.model, currency, input_tokens, output_tokens,
         provider_billed_cost, local_estimated_cost, date(coalesce(runs.started_at, runs.created_at)) AS day
     FROM execution_metrics
     JOIN runs USING (session_id)
-    WHERE session_id NOT IN (
-        SELECT retry_of_run_id FROM runs
-        WHERE launch_schema = 'agent-workflow/traced-launch-contract/v2' AND retry_of_run_id IS NOT NULL
-      )
+    WHERE session_id NOT IN (SELECT session_id FROM superseded_runs)
       AND (:since IS NULL OR unixepoch(coalesce(runs.started_at, runs.created_at), 'subsec') >= :since)
       AND (stage = 'total' OR NOT EXISTS (
           SELECT 1 FROM execution_metrics AS whole
