@@ -288,29 +288,32 @@ def host_of_nobody() -> Iterator[EvidenceRoot]:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "told", "rights"),
     [
-        ("status.json", "status.json"),
-        (JOURNAL, JOURNAL),
-        ("more", "more"),
-        (".", "runs/live-run"),
+        ("status.json", "status.json", 0),
+        (JOURNAL, JOURNAL, 0),
+        ("more", "more", 0),
+        ("more", "more", 0o600),
+        (".", "runs/live-run", 0),
+        (".", "runs/live-run", 0o600),
     ],
-    ids=["document", "journal", "directory", "run directory"],
+    ids=["document", "journal", "directory", "listed directory", "run directory", "listed run directory"],
 )
 def test_what_may_not_be_read_is_told_and_harms_no_other_run(
     host_of_nobody: EvidenceRoot,
     sync_as_nobody: Callable[[EvidenceRoot], dict[str, object]],
     path: str,
     told: str,
+    rights: int,
 ) -> None:
-    """A file or directory without read permission is that run's error; with the permission back all is well."""
+    """What may not be read, or be listed and not entered, is that run's error; with the permission all is well."""
     root = host_of_nobody
     run = root.run("live-run")
     run.write("more/x.json", {"free": "form"})
     sync_as_nobody(root)
     before = dump_of_others(root.database, run.session_id)
     mode = (run.path / path).stat().st_mode & 0o777
-    (run.path / path).chmod(0)
+    (run.path / path).chmod(rights)
 
     sync_as_nobody(root)
 

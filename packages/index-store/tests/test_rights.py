@@ -6,6 +6,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -124,6 +125,39 @@ def test_a_read_only_state_root_is_not_written(
 
     assert "NotWritable" == outcome.word, outcome
     assert before == picture(read_only.path)
+
+
+def states_of(state: StateRoot) -> dict[str, str]:
+    """Return what the index holds each run to be; whoever runs the tests may not own it."""
+    with closing(apsw.Connection(str(state.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return {str(name): str(word) for name, word in connection.execute("SELECT session_id, index_state FROM runs")}
+
+
+@pytest.mark.parametrize("place", ["runs", "runs/sealed", "runs/sealed/notes", "runs/live", "runs/live/notes"])
+def test_a_directory_that_may_be_listed_and_not_entered_is_an_error_of_its_runs(
+    open_folder: Path, plain_user: int | None, process: MortalProcess, place: str
+) -> None:
+    """Names alone are no evidence. Nothing of other runs is touched, and with the right back all is well."""
+    state = StateRoot(open_folder / "state")
+    for name in ("live", "other", "sealed"):
+        run = state.run(name)
+        (run.path / "notes").mkdir(mode=0o700)
+        (run.path / "notes" / ("no-source.txt" if name == "sealed" else "source.json")).write_text("{}")
+        if name == "sealed":
+            run.seal()
+    state.run("old", archived=True)
+    give(state.path, plain_user)
+    (state.path / place).chmod(0o600)
+
+    answers = [process.call(name, state.path, user=plain_user) for name in CALLS]
+    states = states_of(state)
+
+    assert [DONE] * len(CALLS) == [answer.word for answer in answers], answers
+    bad = {"live", "other", "sealed"} if place == "runs" else {place.split("/")[1]}
+    assert {name: "error" if name in bad else "current" for name in ("live", "old", "other", "sealed")} == states
+    (state.path / place).chmod(0o700)
+    assert DONE == process.call("sync", state.path, user=plain_user).word
+    assert {"current"} == set(states_of(state).values())
 
 
 def test_a_state_root_in_a_read_only_folder_cannot_be_made(

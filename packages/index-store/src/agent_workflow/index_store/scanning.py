@@ -7,6 +7,7 @@ of runs that did not change is this and little else, so what is done for every f
 import errno
 import hashlib
 import os
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from agent_workflow.index_store.discovery import Candidate, Storage, open_run
@@ -125,14 +126,13 @@ def scan_run(candidate: Candidate, storage_descriptor: int, *, every_file: bool 
         raise
     except OSError as error:
         walk.refuse(".", _refusal(error))
-        walk.note(".", os.stat(candidate.session_id, dir_fd=storage_descriptor, follow_symlinks=False))
+        with suppress(PermissionError):
+            walk.note(".", os.stat(candidate.session_id, dir_fd=storage_descriptor, follow_symlinks=False))
         return _finish(candidate, walk)
     try:
         _scan_directory(descriptor, "", 0, walk)
         if every_file or RECEIPT_NAME in walk.structured:
-            for path in walk.others:
-                # A component that was swapped for a link is refused when it is read.
-                walk.note(path, os.stat(path, dir_fd=descriptor, follow_symlinks=False))
+            _note_others(descriptor, walk)
     finally:
         os.close(descriptor)
     return _finish(candidate, walk)
@@ -180,7 +180,28 @@ def _finish(candidate: Candidate, walk: _Walk) -> RunScan:
     )
 
 
+def _note_others(descriptor: int, walk: _Walk) -> None:
+    """Let the files that are no sources count too. A component that was swapped for a link is refused when it is read."""
+    for path in walk.others:
+        try:
+            walk.note(path, os.stat(path, dir_fd=descriptor, follow_symlinks=False))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            walk.refuse(path, f"it cannot be looked at: {error.strerror}")
+
+
 def _scan_directory(descriptor: int, prefix: str, depth: int, walk: _Walk) -> None:
+    """Look at every entry. One that cannot be, as where a directory may be listed and not entered, is its fault."""
+    try:
+        _scan_entries(descriptor, prefix, depth, walk)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        walk.refuse(prefix.removesuffix("/") or ".", _refusal(error))
+
+
+def _scan_entries(descriptor: int, prefix: str, depth: int, walk: _Walk) -> None:
     note, structured = walk.note, walk.structured
     with os.scandir(descriptor) as entries:
         for entry in entries:
