@@ -13,7 +13,7 @@ from exported import assert_whole, files_of, manifest_of, parts_of, rows_of
 from sample_records import incident, metrics, stage
 from sample_state import StateRoot, write_rich_run
 
-from agent_workflow.index_store import WriterBusy, rebuild, sync
+from agent_workflow.index_store import UnsafePath, WriterBusy, rebuild, sync
 from agent_workflow.index_store.export import TABLES, ForeignHost, InvalidDestination, export
 from agent_workflow.index_store.export.lock import LOCK_NAME
 
@@ -222,6 +222,18 @@ def test_the_evidence_is_left_as_it_was(state: StateRoot, dataset: Path) -> None
     export(state.path, str(dataset))
 
     assert before == look()
+
+
+def test_a_link_in_place_of_the_lock_is_refused(state: StateRoot, dataset: Path, tmp_path: Path) -> None:
+    """As in place of every other file of ours; what it leads to is left alone."""
+    state.run("run")
+    rebuild(state.path)
+    (state.index / LOCK_NAME).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(UnsafePath, match="is a link"):
+        export(state.path, str(dataset))
+
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_one_export_at_a_time(state: StateRoot, dataset: Path) -> None:

@@ -1,11 +1,13 @@
 """The lock of the one writer: others wait, then learn who holds it; readers never notice."""
 
+import errno
+import fcntl
 import json
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,7 +63,7 @@ def test_a_second_writer_waits_for_its_turn(state: StateRoot, other: MortalProce
 
 
 def test_the_wait_is_as_long_as_asked(state: StateRoot, other: MortalProcess) -> None:
-    """Neither shorter nor much longer."""
+    """No shorter; how much longer is the machine's affair."""
     waited = []
 
     def while_locked(done: int, total: int) -> None:
@@ -71,7 +73,7 @@ def test_the_wait_is_as_long_as_asked(state: StateRoot, other: MortalProcess) ->
 
     index_store.rebuild(state.path, progress=while_locked)
 
-    assert 0.4 <= waited[0] < 5
+    assert 0.4 <= waited[0]
 
 
 def test_a_reader_needs_no_lock(state: StateRoot, other: MortalProcess) -> None:
@@ -111,6 +113,21 @@ def test_a_lock_without_a_name_is_still_a_lock(state: StateRoot, other: MortalPr
 
     assert "WriterBusy" == refusals[0].word
     assert "another process" in refusals[0].message
+
+
+@pytest.mark.parametrize("call", [index_store.sync, index_store.rebuild])
+def test_a_file_system_without_locks_is_said(
+    state: StateRoot, monkeypatch: pytest.MonkeyPatch, call: Callable[[Path], object]
+) -> None:
+    """As a network's may be: nobody could say that no other writer is at work."""
+
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+    with pytest.raises(index_store.NotWritable, match=r"index\.lock"):
+        call(state.path)
 
 
 def test_the_lock_file_names_its_holder(state: StateRoot) -> None:

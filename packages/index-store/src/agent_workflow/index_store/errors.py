@@ -52,7 +52,7 @@ class OutdatedDatabase(IndexStoreError):
 
 
 class WriterBusy(IndexStoreError):
-    """Another process holds the writer's lock."""
+    """Another process holds the writer's lock, or the database itself for longer than a call waits."""
 
 
 class NotWritable(IndexStoreError):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import apsw
 
 from agent_workflow.index_schema import DATABASE_NAME
-from agent_workflow.index_store.errors import DamagedDatabase, NotWritable, UnsafePath
+from agent_workflow.index_store.errors import DamagedDatabase, NotWritable, UnsafePath, WriterBusy
 from agent_workflow.index_store.fifo_release import let_out_of_fifos
 from agent_workflow.index_store.state_root import INDEX_DIRECTORY, StateRoot, check_owner, not_writable, quoted
 
@@ -154,8 +154,11 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
             check_file(location, DATABASE_NAME + companion)
     except UnsafePath as unsafe:  # it was put there after the check at the beginning
         return unsafe
+    if isinstance(error, apsw.BusyError):
+        hint = "wait for it to end, or close it, then call again"
+        return WriterBusy(f"{path} is held by another program: {error}", path=path, hint=hint)
     if isinstance(error, _WRITE_ERRORS) or _extended_code(error) in _WRITE_FAILURES:
-        hint = "make the state root writable, leave room on its disk, and close other programs that hold the index"
+        hint = "make the state root writable, and leave room on its disk"
         return NotWritable(f"{path} cannot be written: {error}", path=path, hint=hint)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.IOError)):
         return DamagedDatabase(f"{path} cannot be read: {error}", path=path, hint="agent-workflow index rebuild")
@@ -164,7 +167,7 @@ def explain(location: IndexLocation, error: apsw.Error) -> Exception:
     return error
 
 
-_WRITE_ERRORS = (apsw.ReadOnlyError, apsw.FullError, apsw.BusyError, apsw.PermissionsError)
+_WRITE_ERRORS = (apsw.ReadOnlyError, apsw.FullError, apsw.PermissionsError)
 _SHARED_MEMORY_FAILURES = frozenset(
     {apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMLOCK}
 )

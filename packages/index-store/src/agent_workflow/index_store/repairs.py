@@ -8,7 +8,7 @@ import apsw
 from agent_workflow.index_store.database import utc_now
 from agent_workflow.index_store.discovery import ID_PATTERN, Candidate
 from agent_workflow.index_store.errors import EvidenceError
-from agent_workflow.index_store.scanning import RunScan, scan_run
+from agent_workflow.index_store.scanning import scan_run
 from agent_workflow.index_store.state_root import REPAIRS_DIRECTORY, StateRoot
 from agent_workflow.index_store.values import Row
 
@@ -25,22 +25,26 @@ def reconcile_repairs(root: StateRoot, connection: apsw.Connection) -> None:
         names = (
             [] if descriptor is None else sorted(name for name in os.listdir(descriptor) if ID_PATTERN.fullmatch(name))
         )
+        sealed_runs = _sealed_runs(connection) if names else ""
         for name in names:
             if descriptor is not None:
-                _reconcile_repair(root, connection, descriptor, name)
-    for (gone,) in connection.execute("SELECT repair_id FROM repair_checkpoints").fetchall():
-        if gone not in names:
-            _store(connection, str(gone), None, None, None)
+                _reconcile_repair(root, connection, descriptor, name, sealed_runs)
+    known = {str(name) for (name,) in connection.execute("SELECT repair_id FROM repair_checkpoints")}
+    for gone in sorted(known.difference(names)):
+        _store(connection, gone, None, None, None)
 
 
-def _reconcile_repair(root: StateRoot, connection: apsw.Connection, descriptor: int, repair_id: str) -> None:
+def _reconcile_repair(
+    root: StateRoot, connection: apsw.Connection, descriptor: int, repair_id: str, sealed_runs: str
+) -> None:
     candidate = Candidate(repair_id, "active")
     try:
         scan = scan_run(candidate, descriptor, every_file=True)
     except FileNotFoundError:
         _store(connection, repair_id, None, None, None)
         return
-    fingerprint = _fingerprint(connection, scan)
+    # What a verdict depends on: the repair's files and the state of every sealed run.
+    fingerprint = sha256(f"{scan.fingerprint} {sealed_runs}".encode()).hexdigest()
     before = connection.execute("SELECT fingerprint FROM repair_checkpoints WHERE repair_id = ?", (repair_id,)).get
     if before == fingerprint:
         return
@@ -54,9 +58,9 @@ def _reconcile_repair(root: StateRoot, connection: apsw.Connection, descriptor: 
         _store(connection, repair_id, fingerprint, row, None)
 
 
-def _fingerprint(connection: apsw.Connection, scan: RunScan) -> str:
-    """Return what a verdict depends on: the repair's files and the state of every sealed run."""
-    digest = sha256(scan.fingerprint.encode())
+def _sealed_runs(connection: apsw.Connection) -> str:
+    """Return a digest of the state of every sealed run."""
+    digest = sha256()
     rows = connection.execute(
         "SELECT session_id, source_fingerprint, final_receipt_sha256 FROM runs "
         "WHERE final_receipt_sha256 IS NOT NULL ORDER BY session_id"

@@ -149,9 +149,9 @@ def _remove(session_id: str, work: Pass) -> None:
 
 def _prune(discovery: Discovery, known: Mapping[str, tuple[str, StorageClass]], work: Pass) -> None:
     """Remove the rows of runs whose directories are gone, within the scope that was looked at."""
-    present = {run.session_id for run in discovery.runs}
+    settled = {run.session_id for run in discovery.runs} | set(work.pruned)
     for session_id, (_, storage_class) in known.items():
-        if session_id in present or session_id in work.pruned:
+        if session_id in settled:
             continue
         if work.scope.session_id not in (None, session_id):
             continue

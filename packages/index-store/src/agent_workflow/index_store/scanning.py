@@ -181,7 +181,7 @@ def _finish(candidate: Candidate, walk: _Walk) -> RunScan:
 
 
 def _note_others(descriptor: int, walk: _Walk) -> None:
-    """Let the files that are no sources count too. A component that was swapped for a link is refused when it is read."""
+    """Let the files that are no sources count too. A component swapped for a link is refused when it is read."""
     for path in walk.others:
         try:
             walk.note(path, os.stat(path, dir_fd=descriptor, follow_symlinks=False))

@@ -33,14 +33,15 @@ def writer_lock(
 
     Raises:
         UnsafePath: a link or a special file stands in place of the lock.
+        NotWritable: it cannot be made, or its file system has no locks.
         WriterBusy: another process still holds it after the wait; the message names it.
     """
     path = shown_as / LOCK_NAME
     deadline = time.monotonic() + timeout_seconds
-    descriptor = _open_lock(index_directory, path)
+    descriptor = open_lock(index_directory, path)
     try:
         told = False
-        while not _try_lock(descriptor):
+        while not try_lock(descriptor, path):
             if not told:
                 on_wait(_holder(descriptor))
                 told = True
@@ -57,11 +58,20 @@ def writer_lock(
         os.close(descriptor)
 
 
-def _open_lock(index_directory: int, path: Path) -> int:
+def open_lock(index_directory: int, path: Path) -> int:
+    """Open a lock file of ours in ``index/``, and make it, 0600 whatever the umask, where it is missing.
+
+    Returns:
+        A descriptor that the caller closes, which lets the lock go.
+
+    Raises:
+        UnsafePath: a link, a special file or somebody else's file stands in its place.
+        NotWritable: it cannot be made.
+    """
     try:
-        descriptor = os.open(LOCK_NAME, _FLAGS, 0o600, dir_fd=index_directory)
+        descriptor = os.open(path.name, _FLAGS, 0o600, dir_fd=index_directory)
     except OSError as error:
-        found = _kind_in_the_way(index_directory)
+        found = _kind_in_the_way(index_directory, path.name)
         if found is not None:
             raise UnsafePath(f"{path} is {found}", path=str(path), hint=f"rm -r {quoted(path)}") from error
         raise not_writable(path, error) from error
@@ -77,9 +87,9 @@ def _open_lock(index_directory: int, path: Path) -> int:
     return descriptor
 
 
-def _kind_in_the_way(index_directory: int) -> str | None:
+def _kind_in_the_way(index_directory: int, name: str) -> str | None:
     try:
-        mode = os.stat(LOCK_NAME, dir_fd=index_directory, follow_symlinks=False).st_mode
+        mode = os.stat(name, dir_fd=index_directory, follow_symlinks=False).st_mode
     except OSError:
         return None
     if stat.S_ISLNK(mode):
@@ -87,11 +97,18 @@ def _kind_in_the_way(index_directory: int) -> str | None:
     return None if stat.S_ISREG(mode) else "no regular file"
 
 
-def _try_lock(descriptor: int) -> bool:
+def try_lock(descriptor: int, path: Path) -> bool:
+    """Take the lock of a file or directory for this process alone, without waiting; tell whether it was free.
+
+    Raises:
+        NotWritable: its file system has no locks.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:  # a file system without locks: nobody can say that no other writer is at work
+        raise not_writable(path, error) from error
     return True
 
 

@@ -5,7 +5,6 @@ they are gone, an ``outcome``; an ``end`` makes the receipt complete and read-on
 newline on a descriptor opened for appending, and is on the disk before anything that it announces is done.
 """
 
-import fcntl
 import getpass
 import os
 import socket
@@ -20,6 +19,7 @@ from agent_workflow.index_store.errors import EvidenceError, NotWritable, Unsafe
 from agent_workflow.index_store.records import RecordReader
 from agent_workflow.index_store.retention.writing import encoded
 from agent_workflow.index_store.state_root import StateRoot, not_writable
+from agent_workflow.index_store.writer_lock import try_lock
 
 RECEIPTS_DIRECTORY = "prune-receipts"
 SCHEMA = "agent-workflow/prune-receipt/v1"
@@ -133,7 +133,7 @@ def receipts_directory(root: StateRoot, *, create: bool) -> Iterator[int | None]
     Raises:
         UnsafePath: a link, no directory, somebody else's, or writable by others.
         PruneBusy: another prune is at work.
-        NotWritable: it cannot be made.
+        NotWritable: it cannot be made, or its file system has no locks.
     """
     if create:
         try:
@@ -144,14 +144,9 @@ def receipts_directory(root: StateRoot, *, create: bool) -> Iterator[int | None]
         except OSError as error:
             raise not_writable(root.path / RECEIPTS_DIRECTORY, error) from error
     with root.directory(RECEIPTS_DIRECTORY) as descriptor:
-        if descriptor is not None:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                path = str(root.path / RECEIPTS_DIRECTORY)
-                raise PruneBusy(
-                    "another prune is at work in this state root", path=path, hint="wait for it to end"
-                ) from error
+        path = root.path / RECEIPTS_DIRECTORY
+        if descriptor is not None and not try_lock(descriptor, path):
+            raise PruneBusy("another prune is at work in this state root", path=str(path), hint="wait for it to end")
         yield descriptor
 
 
