@@ -32,13 +32,13 @@ class Journal:
             raise
 
     def append(self, line: bytes) -> int:
-        """Write one record that ends in its newline.
+        """Write one record that ends in its newline, or several.
 
         Returns:
-            The offset at which the record starts.
+            The offset at which the first starts.
 
         Raises:
-            TraceWriteFailed: the record is not in the file; the file is as it was before.
+            TraceWriteFailed: nothing of it is in the file; the file is as it was before.
         """
         try:
             size = os.lseek(self._fd, 0, os.SEEK_END)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_workflow.tracer._closing import close_lost_session, rows_of
+from agent_workflow.tracer._closing import close_lost_session, left_open, rows_of
 from agent_workflow.tracer._ending import Ended, end_processes, tree_below
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._kill_request import ENDED_BY_KILL, note_kill
@@ -80,7 +80,8 @@ def kill_session(
         _end(agents, marks, report, grace_seconds, force=force)
         _end(workflows, marks, report, grace_seconds, force=force)
         session = reader.session(adw_id)
-        if session["status"] == RUNNING and session["shown_status"] != RUNNING:
+        is_lost = session["status"] == RUNNING and session["shown_status"] != RUNNING
+        if is_lost or adw_id in left_open(reader, data_dir):
             report.closed = close_lost_session(
                 db, data_dir, adw_id, rows_of(reader, adw_id), warn, reason=ENDED_BY_KILL, name="killed"
             )

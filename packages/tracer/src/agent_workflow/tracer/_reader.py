@@ -168,6 +168,14 @@ class TraceReader:
         rows = self._select("processes", " AND ".join(conditions), "ORDER BY id", *arguments)
         return [judged(RecordedProcess.from_row(row)) for row in rows]
 
+    def left_processes(self) -> list[ProcessRow]:
+        """Return the processes that are recorded as running though their session has ended."""
+        if not {"adw_id", "ended_at"} <= self.columns("processes") or "status" not in self.columns("sessions"):
+            return []
+        ended = "ended_at IS NULL AND adw_id IN (SELECT adw_id FROM sessions WHERE status IS NOT ?)"
+        rows = self._select("processes", ended, "ORDER BY id", RUNNING)
+        return [judged(RecordedProcess.from_row(row)) for row in rows]
+
     def _with_shown_status(self, rows: list[Row]) -> list[Row]:
         with self._lock:
             going_on = resumed(self._source, ())
