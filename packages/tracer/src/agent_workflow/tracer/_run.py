@@ -155,10 +155,11 @@ class Run:
         return value if isinstance(value, dict) else {}
 
     def save_agent(self, name: str, entry: dict[str, Any]) -> None:
-        """Remember which conversation an agent continues."""
-        data = json.dumps({**self.agent_map(), name: entry}, indent=2).encode()
+        """Remember which conversation an agent continues; agents side by side share the file."""
         try:
-            write_atomically(self.files.agent_map, data)
+            with session_lock(self.files):
+                data = json.dumps({**self.agent_map(), name: entry}, indent=2).encode()
+                write_atomically(self.files.agent_map, data)
         except OSError as error:
             say(f"{self.files.agent_map}: cannot be written: {error.strerror}")
 

@@ -198,8 +198,9 @@ class Tracer:
         with self._lock, self.shield:
             self._mirror.tidy()
 
-    def leave_connection(self) -> None:
-        """Use another connection from now on, without closing the one that a fork has carried over."""
+    def go_on_forked(self) -> None:
+        """Go on in a forked child: with another connection, and a lock that no thread of the parent's holds."""
+        self._lock = threading.RLock()
         self._mirror.forget()
 
     def sync(self) -> None:
@@ -292,7 +293,7 @@ def _after_fork() -> None:
     """A forked child must not repeat its parent's event ids, nor touch its connections."""
     _ids.reseed()
     for tracer in _open_tracers:
-        tracer.leave_connection()
+        tracer.go_on_forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)
