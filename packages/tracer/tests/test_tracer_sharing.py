@@ -1,11 +1,10 @@
 """One session, many hands: threads of a workflow, and children that it forks."""
 
 import os
-import sys
 import threading
 from pathlib import Path
 
-from agent_workflow.tracer import Run, Tracer, _clock, ensure, load_config
+from agent_workflow.tracer import Run, Tracer, ensure, load_config
 from agent_workflow.tracer._journal import records
 
 
@@ -64,26 +63,3 @@ def test_a_child_does_not_wait_for_a_thread_that_it_does_not_have(tmp_path: Path
 
     assert 0 == os.waitstatus_to_exitcode(status)
     assert ["child"] == [record.value["name"] for record in records(tracer.files.events) if record.value]
-
-
-def test_a_time_is_not_another_threads() -> None:
-    """Threads that write times of other seconds do not get into this one's."""
-    is_over = threading.Event()
-
-    def write_others() -> None:
-        while not is_over.is_set():
-            for second in range(50):
-                _clock.stamp(float(second))
-
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    thread = threading.Thread(target=write_others)
-    thread.start()
-    try:
-        found = {_clock.stamp(1_000_000_000.25) for _ in range(20_000)}
-    finally:
-        is_over.set()
-        thread.join()
-        sys.setswitchinterval(before)
-
-    assert {"2001-09-09T01:46:40.250+00:00"} == found

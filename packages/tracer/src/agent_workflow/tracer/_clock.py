@@ -11,10 +11,9 @@ def now() -> str:
     """Return the current time."""
     global _latest  # noqa: PLW0603 - a burst has dozens of events within a millisecond, and they share its text
     millisecond = time.time_ns() // 1_000_000
-    latest = _latest  # looked at once: other threads write their own
-    if millisecond != latest[0]:
-        latest = _latest = (millisecond, _text(*divmod(millisecond, 1000)))
-    return latest[1]
+    if millisecond != _latest[0]:
+        _latest = (millisecond, _text(*divmod(millisecond, 1000)))
+    return _latest[1]
 
 
 def stamp(seconds: float) -> str:
@@ -29,10 +28,9 @@ def stamp(seconds: float) -> str:
 
 def _text(second: int, millisecond: int) -> str:
     global _prefix  # noqa: PLW0603 - formatting the date part once a second halves the cost of a time
-    prefix = _prefix
-    if second != prefix[0]:
-        prefix = _prefix = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-    return f"{prefix[1]}.{millisecond:03d}+00:00"
+    if second != _prefix[0]:
+        _prefix = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    return f"{_prefix[1]}.{millisecond:03d}+00:00"
 
 
 def parse_time(text: object) -> datetime | None:
