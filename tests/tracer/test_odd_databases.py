@@ -1,13 +1,16 @@
 """What other writers may do to a trace: go on after its end, store what is no text and no number."""
 
+import contextlib
 import json
+import sqlite3
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from old_traces import LATER, READING, add_event, make
 from tracer_lab import Project
 
-from agent_workflow.tracer import TraceReader
+from agent_workflow.tracer import TraceReader, TraceReadError, rebuild
 
 
 @pytest.mark.parametrize("stored", ["fail", "success"])
@@ -68,3 +71,49 @@ def test_a_running_session_is_not_archived(project: Project) -> None:
 
     assert "session old1 is running; it can be archived when it has ended" in done.err
     assert 0 == kept
+
+
+def original(folder: Path, adw_id: str, payload: object, phase_id: str) -> None:
+    """Write the files of a session as the original tracer did: events alone."""
+    event = {"event_id": f"evt_{adw_id}", "ts": "2026-01-01T00:00:00+00:00", "adw_id": adw_id, "phase_id": phase_id}
+    directory = folder / "sessions" / adw_id
+    directory.mkdir(parents=True)
+    line = json.dumps({**event, "type": "phase_start", "name": "plan", "payload": payload})
+    (directory / "events.jsonl").write_text(line + "\n")
+
+
+@pytest.mark.parametrize(
+    ("payload", "phase_id", "damaged"),
+    [
+        (["no", "object"], "odd_01_plan", []),
+        ({"kind": {"no": "word"}, "owner": [1]}, "odd_01_plan", []),
+        ({"kind": "code"}, "good_01_plan", ["odd: phases good_01_plan belongs to another session as well"]),
+    ],
+    ids=["payload", "words", "copied directory"],
+)
+def test_odd_files_of_the_original_tracer(tmp_path: Path, payload: object, phase_id: str, damaged: list[str]) -> None:
+    """They cost neither the database nor the other sessions anything."""
+    db = tmp_path / "sssf.db"
+    original(tmp_path, "good", {"kind": "code", "owner": "ci"}, "good_01_plan")
+    rebuild(db, tmp_path)
+    with TraceReader(db) as reader:
+        before = reader.phases("good")
+    original(tmp_path, "odd", payload, phase_id)
+
+    report = rebuild(db, tmp_path)
+
+    assert (None, damaged) == (report.set_aside, report.damaged)
+    with TraceReader(db) as reader:
+        assert before == reader.phases("good")
+        assert {"good", "odd"} == {row["adw_id"] for row in reader.sessions()}
+
+
+def test_a_newer_database_is_not_filled(tmp_path: Path) -> None:
+    """It is left as it is, and whoever asks is told."""
+    db = tmp_path / "sssf.db"
+    rebuild(db, tmp_path)
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+    with pytest.raises(TraceReadError, match="newer"):
+        rebuild(db, tmp_path)

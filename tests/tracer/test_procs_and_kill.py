@@ -8,13 +8,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tracer_lab import Project, processes_below
 
-from agent_workflow.tracer import NoSuchSession, Tracer, kill_session
+from agent_workflow.tracer import NoSuchSession, Tracer, _keeper, _processes, kill_session
 from agent_workflow.tracer._processes import find
 
 HANG = """
@@ -194,19 +195,50 @@ def test_process_of_another_user(project: Project, sleeper: subprocess.Popen[byt
     assert "running" == project.session("forged")["status"]
 
 
+@pytest.fixture
+def far_away() -> Iterator[None]:
+    """Live in a time zone that is not the machine's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "XYZ+7:13")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_away")
 @pytest.mark.skipif(not Path("/bin/ps").exists(), reason="there is no ps here")
 def test_ps_agrees_with_proc(monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]) -> None:
-    """Where there is no /proc, ps tells the same about a process."""
-    by_proc = find(sleeper.pid)
-    monkeypatch.setattr("agent_workflow.tracer._processes._has_proc", lambda: False)
-
-    by_ps = find(sleeper.pid)
-
+    """Where there is no /proc, ps tells the same about a process, in whatever time zone whoever asks lives."""
+    by_proc, parent = find(sleeper.pid), _keeper.table()[sleeper.pid][0]
     assert by_proc is not None
+    for module, name in ((_processes, "_has_proc"), (_keeper, "has_proc")):
+        monkeypatch.setattr(module, name, lambda: False)
+
+    by_ps, kept = find(sleeper.pid), _keeper.table()[sleeper.pid]
+
     assert by_ps is not None
     assert (by_proc.pid, by_proc.parent, by_proc.command) == (by_ps.pid, by_ps.parent, by_ps.command)
-    assert abs(by_proc.started - by_ps.started) < 2
-    assert by_ps == find(sleeper.pid)
+    texts = (by_ps.start_marker.removeprefix("ps:"), kept[1].decode(), _keeper.started_of(sleeper.pid).decode())
+    times = [datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp() for text in texts]
+    # ps counts from the boot in whole seconds, so that it may say one more or less the next time.
+    assert 2 > max(abs(by_proc.started - moment) for moment in (by_ps.started, *times))
+    assert parent == kept[0]
+
+
+@pytest.mark.skipif(not Path("/bin/ps").exists(), reason="there is no ps here")
+def test_ps_tells_a_zombie(monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]) -> None:
+    """A process that has ended and was not waited for is there and dead, also where there is no /proc."""
+    sleeper.kill()
+    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
+    for module, name in ((_processes, "_has_proc"), (_keeper, "has_proc")):
+        monkeypatch.setattr(module, name, lambda: False)
+
+    found = find(sleeper.pid)
+
+    assert found is not None
+    assert found.is_zombie
+    assert b"" == _keeper.started_of(sleeper.pid)
+    assert sleeper.pid not in _keeper.table()
 
 
 def test_a_run_that_ended_is_left_alone(project: Project) -> None:

@@ -7,10 +7,10 @@ import pytest
 from supervisor_lab import CONTAINED, can_contain
 
 BEGIN = """
-import signal, subprocess, sys, time
+import fcntl, signal, subprocess, sys, termios, time
 from agent_workflow.cli.supervisor import signals
 from agent_workflow.cli.supervisor.process_table import look
-from agent_workflow.tracer import _ending, _processes
+from agent_workflow.tracer import _ending, _keeper, _processes
 
 target = subprocess.Popen(["sleep", "60"])
 seen, found = look(target.pid), _processes.find(target.pid)
@@ -31,6 +31,38 @@ TRACER = """
 _ending.find = lambda _: passes_on() or found
 was_sent = _ending._signal(found, signal.SIGKILL) != "gone"
 """
+KEEPER = """
+started = _keeper.started_of(target.pid)
+_keeper.started_of = lambda _: passes_on() or started
+was_sent = _keeper.kill(target.pid, started)
+"""
+KEEPER_LATER = """
+keeper = subprocess.Popen([sys.executable, "-I", "-S", _keeper.__file__, "a"], stdin=subprocess.PIPE, bufsize=0)
+for line in (b"+%d\\n" % target.pid, b"-9999999\\n"):  # the second is read when the first has been dealt with
+    keeper.stdin.write(line)
+    while any(fcntl.ioctl(keeper.stdin, termios.FIONREAD, bytes(4))):
+        time.sleep(0.01)
+passes_on()
+keeper.stdin.close()
+was_sent = keeper.wait()
+"""
+TRACE_KILL = """
+import tempfile
+from pathlib import Path
+from agent_workflow.tracer import Tracer, _killing
+
+folder, moment, agent = Path(tempfile.mkdtemp()), "2026-01-01T00:00:00.000+00:00", subprocess.Popen(["sleep", "61"])
+tracer = Tracer(folder / "sssf.db", folder, "run1")
+tracer.row("sessions", status="running", started_at=moment, ended_at=None)
+for kind, process in (("adw", target), ("agent", agent)):
+    columns = dict(kind=kind, name="", pid=process.pid, command=" ".join(process.args), started_at=moment, ended_at=None)
+    tracer.numbered_row("processes", **columns, start_marker=_processes.find(process.pid).start_marker)
+tracer.close()
+end = _killing.end_processes
+_killing.end_processes = lambda *words, **more: (strangers or passes_on(), end(*words, **more))[1]
+report = _killing.kill_session(folder / "sssf.db", folder, "run1", print, grace_seconds=5)
+was_sent = ["ended", "recycled"] != [ended.outcome for ended in report.outcomes]
+"""
 END = """
 [stranger] = strangers
 if stranger.pid != target.pid:
@@ -41,7 +73,11 @@ sys.exit(1 if was_sent or stranger.poll() is not None else 0)
 
 
 @pytest.mark.skipif(not can_contain(), reason="only root, with util-linux, makes a pid namespace")
-@pytest.mark.parametrize("signalled_by", [SUPERVISOR, TRACER], ids=["supervisor", "tracer"])
+@pytest.mark.parametrize(
+    "signalled_by",
+    [SUPERVISOR, TRACER, TRACE_KILL, KEEPER, KEEPER_LATER],
+    ids=["supervisor", "tracer", "trace kill", "keeper", "keeper that was told long ago"],
+)
 def test_a_number_that_passes_on_between_look_and_signal_is_not_signalled(signalled_by: str) -> None:
     """The process is held while it is looked at: what has its number a moment later is a stranger."""
     program = BEGIN + signalled_by + END

@@ -13,7 +13,7 @@ import pytest
 from cut_off import ACKS, HUNG_TOOL, check_closed, check_rebuilds, start_hung
 from tracer_lab import ROOT, Project, processes_below
 
-from agent_workflow.tracer import TraceReader, kill_session
+from agent_workflow.tracer import TraceReader, kill_session, rebuild
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -291,3 +291,67 @@ def test_session_that_is_just_starting_is_left_alone(project: Project) -> None:
         assert [b""] * 6 == faults
 
     assert [] == [event for n in range(18) for event in project.events(f"run{n // 6}{n % 6}", "error")]
+
+
+KILLED_AFTER_ITS_END = """
+real = os.write
+def write(fd, data):
+    written = real(fd, data)
+    if b'"status": "success", "ended_at"' in data:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return written
+os.write = write
+sys.exit(run.finish())
+"""
+
+
+def test_sigkill_as_the_end_is_written(project: Project) -> None:
+    """The session and its process end with one write: who is killed right after it leaves both ended."""
+    assert -9 == project.run(KILLED_AFTER_ITS_END, "run1").code
+
+    rebuild(project.db, project.data_dir)
+
+    assert "success" == project.session("run1")["status"]
+    assert [True] == [bool(row["ended_at"]) for row in project.rows("processes")]
+
+
+def left_open(project: Project) -> None:
+    """Leave a session that ended and whose process row did not, as a write that was cut in two does."""
+    assert -9 == project.run(KILLED_AFTER_ITS_END, "run1").code
+    state = project.files("run1") / "state.jsonl"
+    whole, last, _ = state.read_bytes().rsplit(b"\n", 2)
+    assert b'"processes"' in last
+    state.write_bytes(whole + b"\n")
+    rebuild(project.db, project.data_dir)
+    assert [None] == [row["ended_at"] for row in project.rows("processes")]
+
+
+@pytest.mark.parametrize(
+    ("repair", "publish"), [("next run", False), ("next run", True), ("joined", False), ("trace kill", True)]
+)
+def test_process_row_of_an_ended_session(project: Project, repair: str, publish: bool) -> None:
+    """Its process is shown as gone, and its row is closed by whoever repairs; its success stays one."""
+    project.configure(f"agents: []\nevidence: {{publish: {str(publish).lower()}}}\n")
+    left_open(project)
+    listed = json.loads(project.cli("trace", "procs", "run1", "--json").out)["processes"]
+
+    if repair == "trace kill":
+        assert "run1: success" in project.cli("trace", "kill", "run1").out
+    else:
+        assert 0 == project.run("sys.exit(run.finish())", "run1" if repair == "joined" else "run2").code
+
+    assert ["gone"] == [row["state"] for row in listed]
+    assert "success" == project.session("run1")["status"]
+    assert all(row["ended_at"] for row in project.rows("processes"))
+    assert [] == project.events("run1", "error")
+    check_rebuilds(project)
+
+
+def test_joined_process_that_was_killed(project: Project) -> None:
+    """Whoever ends a session closes the row of another process at it that was killed."""
+    killed = "import subprocess\nother = \"\"\"from agent_workflow.tracer import *\nimport os\nensure(load_config('adws/sssf.config.yaml'), 'run1')\nos.kill(os.getpid(), 9)\n\"\"\"\nassert -9 == subprocess.run([sys.executable, '-c', other]).returncode\n"  # noqa: E501 - a program in one piece
+    done = project.run(killed + "sys.exit(run.finish())", "run1")
+
+    assert (0, "") == (done.code, done.err)
+    assert "success" == project.session("run1")["status"]
+    assert [True, True] == [bool(row["ended_at"]) for row in project.rows("processes")]

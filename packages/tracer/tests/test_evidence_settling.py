@@ -1,5 +1,7 @@
 """Where a session is published is remembered beside it, and what was left behind is found without looking at all."""
 
+import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from agent_workflow.tracer import Run, ensure, load_config
 from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._replay import session_lock
 from agent_workflow.tracer.evidence import _finalizing, is_sealed
-from agent_workflow.tracer.evidence._claiming import claim, fill_running, free_names
+from agent_workflow.tracer.evidence._claiming import claim, fill_running, free_names, remove_left_behind
 from agent_workflow.tracer.evidence._finalizing import settle
 from agent_workflow.tracer.evidence._publications import (
     Publication,
@@ -153,6 +155,34 @@ def test_claiming_is_exclusive_and_leaves_nothing(files: SessionFiles) -> None:
 
     assert ["run1"] == [path.name for path in directory.parent.iterdir()]
     assert b'"n": 1' in (directory / "launch-contract.json").read_bytes()
+
+
+def test_what_others_are_filling_is_left_to_them(files: SessionFiles) -> None:
+    """A directory that gets its name while it is looked at is nobody's fault, and nothing to remove."""
+    runs = publication(files).directory.parent
+    for n in range(500):  # the system tells names in batches: what is among them may have gone when its turn comes
+        (runs / f"run{n}").mkdir()
+    is_over = threading.Event()
+
+    def fill() -> None:
+        while not is_over.is_set():
+            (runs / ".claiming-x").mkdir()
+            (runs / ".claiming-x").rename(runs / "named")
+            (runs / "named").rmdir()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=fill)
+    thread.start()
+    try:
+        for _ in range(600):
+            remove_left_behind(runs)
+    finally:
+        is_over.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+
+    assert 500 == len(list(runs.iterdir()))
 
 
 def test_a_whole_run(files: SessionFiles, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Gates, and the rights that an agent has to write."""
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from agent_workflow.tracer import (
     tests_pass,
     verdict_consistent,
 )
+from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._worktree import compare, forbidden, snapshot
 
 
@@ -92,6 +95,30 @@ def test_test_commands(tmp_path: Path) -> None:
     assert ["passed", "failed", "failed", "failed"] == verdicts
     assert "failed" == tests_pass(context(tmp_path, envelope)).verdict
     assert "passed" == tests_pass(GateContext(envelope, tmp_path, {}, tmp_path, ("true",))).verdict
+
+
+def test_what_tests_leave_running_holds_nothing_up(tmp_path: Path) -> None:
+    """A server that the tests started keeps their output open; the gate ends with the tests, and shows their end."""
+    command = ["sh", "-c", "sleep 300 & echo $! > server; yes no | head -c 99999; echo the end"]
+
+    report = tests_pass(command)(context(tmp_path, BuildOutput()))
+
+    os.kill(int((tmp_path / "server").read_text()), signal.SIGKILL)
+    assert "passed" == report.verdict
+    assert report.checks[0].note.endswith("no\nthe end")
+    assert 2_100 > len(report.checks[0].note)
+
+
+def test_slow_tests_are_ended_with_what_they_started(tmp_path: Path) -> None:
+    """The command and what runs below it are gone when the gate has failed."""
+    command = ["sh", "-c", "sleep 300 & echo $! > below; wait"]
+    gate = tests_pass(command, timeout_seconds=2)
+
+    report = gate(context(tmp_path, BuildOutput()))
+
+    assert ["took longer than 2 s"] == [check.note for check in report.checks]
+    below = find(int((tmp_path / "below").read_text()))
+    assert below is None or below.is_zombie
 
 
 def test_changes_of_a_tree(tmp_path: Path) -> None:

@@ -125,6 +125,19 @@ journal.append(b'{"n": 3}\\n')
     assert b'{"n": 1}\n{"n": 3}\n' == path.read_bytes()
 
 
+def test_what_another_process_wrote_behind_a_cut_record_stays(tmp_path: Path) -> None:
+    """A record that was cut in two is not taken back where that would take another one with it."""
+    path = tmp_path / "a.jsonl"
+    journal = Journal(path)
+    path.write_bytes(b'{"n": 1}\n{"n": 2\n{"n": 3}\n')
+
+    journal._take_back(9, 7)
+    journal.append(b'{"n": 4}\n')
+    journal.close()
+
+    assert [{"n": 1}, None, {"n": 3}, {"n": 4}] == [record.value for record in records(path)]
+
+
 def test_two_writers_take_turns(tmp_path: Path) -> None:
     """Two journals on one file interleave whole lines."""
     path = tmp_path / "a.jsonl"

@@ -15,10 +15,12 @@ from agent_workflow.tracer import (
     TracerError,
     WorkflowError,
     load_config,
+    locate_data_dir,
 )
 from agent_workflow.tracer._json import clip_strings, decode_record, encode
 from agent_workflow.tracer._redaction import Redactor, secrets_of
 from agent_workflow.tracer._reply import UnreadableReply, parse_reply
+from agent_workflow.tracer.starter import write_starter
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(max_size=3) | st.datetimes(),
@@ -146,6 +148,7 @@ def test_configuration_is_read_forgivingly(tmp_path: Path) -> None:
         ("observability: {poll_ms: 0}", "above 0"),
         ("redaction: {patterns: ['(']}", "redaction.patterns"),
         ("redaction: {environment: maybe}", "true or false"),
+        ("evidence: {state_root: ~no-such-user-of-ours/state}", "evidence.state_root"),
     ],
 )
 def test_configuration_with_problems(tmp_path: Path, text: str, words: str) -> None:
@@ -153,6 +156,38 @@ def test_configuration_with_problems(tmp_path: Path, text: str, words: str) -> N
     (tmp_path / "c.yaml").write_text(text)
 
     assert any(words in problem for problem in load_config(tmp_path / "c.yaml").problems)
+
+
+def test_a_database_is_found_by_any_name_of_its_place(tmp_path: Path) -> None:
+    """A configuration and a command may each lead to it over another folder."""
+    repository = tmp_path / "repository"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "sssf.config.yaml").write_text(
+        "observability: {db: ./x/../sssf.db}\ndefaults: {data_dir: y/../data}\n"
+    )
+
+    assert repository / "sssf.db" == load_config(repository / "sssf.config.yaml").db
+    assert repository / "data" == locate_data_dir(repository / "z" / ".." / "sssf.db")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"*.log\r\n", b"*.log\r\n# "),
+        (b"caf\xe9", b"caf\xe9\n# "),
+        (b"adws/adw_data/\r\n", b"adws/adw_data/\r\n"),
+    ],
+    ids=["line ends", "encoding", "listed already"],
+)
+def test_ignored_files_are_added_to_what_is_there(tmp_path: Path, before: bytes, after: bytes) -> None:
+    """Whatever the line ends and the encoding of what somebody else wrote, it stays."""
+    (tmp_path / ".gitignore").write_bytes(before)
+
+    write_starter(tmp_path)
+
+    found = (tmp_path / ".gitignore").read_bytes()
+    assert found.startswith(after)
+    assert 1 == found.count(b"adws/adw_data/")
 
 
 def test_missing_configuration(tmp_path: Path) -> None:

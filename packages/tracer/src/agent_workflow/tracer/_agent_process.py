@@ -88,23 +88,35 @@ class AgentProcess:
             deadline: on the monotonic clock.
 
         Raises:
-            TimeoutError: the deadline passed.
+            TimeoutError: the deadline passed, and the stream goes on.
         """
         while True:
+            # Before every line: an agent that never falls silent must end, too.
+            if deadline is not None and time.monotonic() > deadline and self._reader.is_alive():
+                raise TimeoutError
             try:
                 item = self._queue.get(timeout=0.25)
             except queue.Empty:
-                if deadline is not None and time.monotonic() > deadline:
-                    raise TimeoutError from None
                 continue
             if item is None:
                 return
             yield item
 
-    def wait(self) -> int:
-        """Wait for the end; return the exit code, negative for a signal."""
+    def wait(self, deadline: float | None = None) -> int:
+        """Wait for the end; return the exit code, negative for a signal.
+
+        Args:
+            deadline: on the monotonic clock; a second is left to end after the stream has.
+
+        Raises:
+            TimeoutError: the deadline passed.
+        """
         self._reader.join()
-        return self._process.wait()
+        seconds = None if deadline is None else max(1.0, deadline - time.monotonic())
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
 
     def end(self) -> None:
         """End it and everything below it, politely first; nothing of it is left afterwards."""
@@ -122,27 +134,32 @@ class AgentProcess:
         assert self._process.stdout is not None  # noqa: S101 - both were asked for as pipes
         assert self._process.stderr is not None  # noqa: S101
         outgoing = {self._process.stdout: Lines(self._stdout), self._process.stderr: Lines(self._stderr)}
+        try:
+            self._read_all(outgoing)
+        finally:
+            for pipe, lines in outgoing.items():
+                pipe.close()
+                lines.file.close()
+            self._queue.put(None)  # whatever happened here, nobody waits for more
+
+    def _read_all(self, outgoing: Mapping[IO[bytes], "Lines"]) -> None:
         quiet_since = time.monotonic()
         with selectors.DefaultSelector() as selector:
             for pipe in outgoing:
-                selector.register(pipe, selectors.EVENT_READ)
+                selector.register(pipe, selectors.EVENT_READ, pipe)
             while selector.get_map():
                 ready = selector.select(timeout=0.1)
                 if ready:
                     quiet_since = time.monotonic()
                 for key, _ in ready:
-                    pipe = self._process.stdout if key.fileobj is self._process.stdout else self._process.stderr
                     data = os.read(key.fd, _CHUNK)
-                    self._take(pipe is self._process.stdout, outgoing[pipe], data)
+                    self._take(key.data is self._process.stdout, outgoing[key.data], data)
                     if not data:
-                        selector.unregister(pipe)
+                        selector.unregister(key.data)
                 if not ready and self._lingers(quiet_since):
                     break
         for pipe, lines in outgoing.items():
             self._take(pipe is self._process.stdout, lines, b"")
-            pipe.close()
-            lines.file.close()
-        self._queue.put(None)
 
     def _lingers(self, quiet_since: float) -> bool:
         """Tell whether the agent has gone and something below it merely holds its pipes open."""

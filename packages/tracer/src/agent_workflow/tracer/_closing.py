@@ -5,7 +5,9 @@ from pathlib import Path
 
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._errors import TraceReadError, TracerError
+from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._identity import RecordedProcess, judge
+from agent_workflow.tracer._ids import is_valid_id
 from agent_workflow.tracer._json import clip
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._reader import TraceReader
@@ -18,32 +20,37 @@ REFUSED_CONFIGURATION = "the configuration cannot be used"
 PROCESS_IS_GONE = "the workflow's process is gone; it was killed or the machine went down"
 
 
-def close_session(tracer: Tracer, reason: str, *, name: str, own_pid: int | None = None) -> bool:
+def close_session(tracer: Tracer, reason: str, *, name: str, own_process: int | None = None) -> bool:
     """Write the end of a session: its open phases and the session fail, its process rows are closed.
+
+    Of one that has ended already, rows of dead processes are closed: its workflow was killed as it finished.
 
     Args:
         tracer: of that session.
         reason: why, in words for a reader.
         name: of the error event.
-        own_pid: of the workflow process that closes its own session; its row is closed too.
+        own_process: number of the row of the workflow process that closes its own session; it is closed too.
 
     Returns:
-        ``False`` when it was closed already, or somebody else's session turns out to be at work: nothing was written.
+        ``False`` when it had ended already, or somebody else's session turns out to be at work.
 
     Raises:
         TraceWriteFailed: the files cannot take it.
     """
     with session_lock(tracer.files):
         state = replay_state(tracer.files)
-        if state.session().get("status") != RUNNING or (own_pid is None and is_at_work(state)):
+        if state.session().get("status") != RUNNING:
+            tracer.rows(*process_ends(state, own_process))
+            return False
+        if own_process is None and is_at_work(state):
             return False
         open_phases = [row for row in state.of("phases") if row.get("status") in (RUNNING, "queued")]
         last = open_phases[-1] if open_phases else next(reversed(state.of("phases")), {})
         tracer.event("error", name, {"error": reason}, phase_id=str(last.get("phase_id", "")))
         for phase in open_phases:
             end_phase(tracer, phase["phase_id"], str(phase.get("name")), "fail", reason)
-        close_processes(tracer, state.of("processes"), own_pid)
-        tracer.row("sessions", status="fail", ended_at=_clock.now())
+        end = {"status": "fail", "ended_at": _clock.now()}
+        tracer.rows(("sessions", end), *process_ends(state, own_process))
     return True
 
 
@@ -74,18 +81,18 @@ def end_phase(tracer: Tracer, phase_id: str, name: str, status: str, error: str 
     tracer.tidy()
 
 
-def close_processes(tracer: Tracer, rows: list[Row], own_pid: int | None) -> None:
-    """Close the rows of processes that have ended, and of this one."""
-    for row in rows:
-        if row.get("ended_at") is not None:
-            continue
-        recorded = RecordedProcess.from_row(row)
-        if recorded.pid == own_pid or judge(recorded, find(recorded.pid or 0)) != "alive":
-            tracer.row("processes", id=recorded.id, ended_at=_clock.now())
+def process_ends(state: SessionState, own_process: int | None) -> list[tuple[str, Row]]:
+    """Return what closes the rows of processes that have ended, and of this one; for ``Tracer.rows``."""
+    rows = [RecordedProcess.from_row(row) for row in state.of("processes") if row.get("ended_at") is None]
+    return [
+        ("processes", {"id": row.id, "ended_at": _clock.now()})
+        for row in rows
+        if row.id == own_process or judge(row, find(row.pid or 0)) != "alive"
+    ]
 
 
 def close_lost_sessions(db: Path, data_dir: Path, warn: Callable[[str], None], *, skip: str = "") -> list[str]:
-    """Close every session of a database whose process has gone.
+    """Close every session of a database whose process has gone, also where only its process rows are left open.
 
     Args:
         db: the trace database.
@@ -94,23 +101,30 @@ def close_lost_sessions(db: Path, data_dir: Path, warn: Callable[[str], None], *
         skip: a session that the caller looks after.
 
     Returns:
-        The ids that were closed.
+        The ids that were closed, without those that had ended.
     """
     try:
         with TraceReader(db) as reader:
-            lost = [row for row in reader.running_sessions() if row["shown_status"] == LOST and row["adw_id"] != skip]
-            stored = {row["adw_id"]: rows_of(reader, row["adw_id"]) for row in lost}
+            lost = {row["adw_id"] for row in reader.running_sessions() if row["shown_status"] == LOST}
+            left = (lost | left_open(reader, data_dir)) - {skip}
+            stored = {adw_id: rows_of(reader, adw_id) for adw_id in sorted(left)}
     except TraceReadError as error:
         warn(f"{db}: cannot look for lost sessions: {error}")
         return []
     closed = []
-    for row in lost:
+    for adw_id, rows in stored.items():
         try:
-            if close_lost_session(db, data_dir, row["adw_id"], stored[row["adw_id"]], warn):
-                closed.append(row["adw_id"])
+            if close_lost_session(db, data_dir, adw_id, rows, warn):
+                closed.append(adw_id)
         except (TracerError, OSError) as error:
-            warn(f"session {row['adw_id']} is lost and cannot be closed: {error}")
+            warn(f"session {adw_id} is lost and cannot be closed: {error}")
     return closed
+
+
+def left_open(reader: TraceReader, data_dir: Path) -> set[str]:
+    """Find ended sessions, of those with files of rows, that have the row of a dead process still open."""
+    dead = {row.recorded.adw_id for row in reader.left_processes() if row.state != "alive"}
+    return {adw_id for adw_id in dead if is_valid_id(adw_id) and SessionFiles.of(data_dir, adw_id).state.exists()}
 
 
 def close_lost_session(
@@ -140,10 +154,11 @@ def close_lost_session(
     tracer = Tracer(db, data_dir, adw_id, warn=warn)
     try:
         adopt(tracer, stored)
+        if not is_at_work(replay_state(tracer.files)):
+            tracer.reserve.release()
         tracer.copy_all()
         return close_session(tracer, reason, name=name)
     finally:
-        tracer.reserve.release()
         tracer.close()
 
 
@@ -163,6 +178,5 @@ def adopt(tracer: Tracer, stored: dict[str, list[Row]]) -> None:
     """Give a session of the original tracer the file that it lacks, so that a rebuild finds all of it."""
     if tracer.files.state.stat().st_size:
         return
-    for table, rows in stored.items():
-        for row in rows:
-            tracer.row(table, **row)
+    # At once: where a part of the rows is in a file, a rebuild drops the others.
+    tracer.rows(*((table, row) for table, rows in stored.items() for row in rows))

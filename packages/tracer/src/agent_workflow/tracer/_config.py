@@ -1,5 +1,6 @@
 """``sssf.config.yaml``: read forgivingly, judged later, so that a bad one still leaves a session that says so."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -92,8 +93,8 @@ def load_config(path: Path | str) -> Config:
     return Config(
         path=file,
         root=root,
-        db=root / (found.text(watch.get("db"), "observability.db") or DEFAULT_DB),
-        data_dir=root / (found.text(defaults.get("data_dir"), "defaults.data_dir") or DEFAULT_DATA_DIR),
+        db=_below(root, found.text(watch.get("db"), "observability.db") or DEFAULT_DB),
+        data_dir=_below(root, found.text(defaults.get("data_dir"), "defaults.data_dir") or DEFAULT_DATA_DIR),
         poll_ms=found.whole(watch.get("poll_ms"), "observability.poll_ms", 500),
         agents=_roster(document.get("agents"), defaults, root, found),
         tests=found.texts(document.get("tests"), "tests"),
@@ -113,7 +114,13 @@ def _evidence(value: object, root: Path, found: "_Findings") -> tuple[bool, Path
     _known(evidence, {"publish", "state_root"}, "evidence.", found)
     publish = found.flag(evidence.get("publish"), "evidence.publish", True)
     state_root = found.text(evidence.get("state_root"), "evidence.state_root")
-    return publish and len(found.problems) == before, root / Path(state_root).expanduser() if state_root else None
+    folder: Path | None = None
+    if state_root:
+        try:
+            folder = root / Path(state_root).expanduser()
+        except RuntimeError as error:  # of a user whom nobody knows
+            found.problems.append(f"evidence.state_root: {error}")
+    return publish and len(found.problems) == before, folder
 
 
 _AGENT_KEYS: Final = frozenset(
@@ -251,6 +258,11 @@ def _patterns(value: object, found: _Findings) -> tuple[str, ...]:
         else:
             good.append(pattern)
     return tuple(good)
+
+
+def _below(root: Path, text: str) -> Path:
+    """Return a path of the configuration without ``..``: it is compared with others."""
+    return Path(os.path.normpath(root / text))
 
 
 def _root_of(file: Path) -> Path:

@@ -59,7 +59,7 @@ def ensure(config: Config, adw_id: str | None = None, *, workflow: str = "", pro
         state = _what_is_there(config, tracer)
     if state.session():
         tracer.copy_all()  # the database may have been deleted since
-    _close_if_lost(tracer, state)
+        close_session(tracer, PROCESS_IS_GONE, name=LOST)
     _settle(config, only=tracer.adw_id)
     sizes = tracer.files.events.stat().st_size, tracer.files.state.stat().st_size
     name = workflow or Path(sys.argv[0]).stem or "workflow"
@@ -89,11 +89,6 @@ def _what_is_there(config: Config, tracer: Tracer) -> SessionState:
         except TraceReadError:
             pass  # nothing of this session is there: it is a new one
     return replay_state(tracer.files)
-
-
-def _close_if_lost(tracer: Tracer, state: SessionState) -> None:
-    if state.session().get("status") == RUNNING:
-        close_session(tracer, PROCESS_IS_GONE, name=LOST)
 
 
 def _settle(config: Config, *, only: str = "", skip: str = "") -> None:

@@ -1,5 +1,6 @@
 """One ``ph.call``: asked, answered, looked at, asked again; and what all of it cost."""
 
+import os
 import secrets
 from typing import TYPE_CHECKING, Any
 
@@ -206,10 +207,11 @@ class Exchange:
 
     def _last_words(self) -> str:
         try:
-            data = (self.folder / "stderr.log").read_bytes()[-_STDERR_BYTES:]
+            with (self.folder / "stderr.log").open("rb") as stream:
+                stream.seek(max(0, stream.seek(0, os.SEEK_END) - _STDERR_BYTES))
+                return stream.read().decode("utf-8", "replace").strip()
         except OSError:
             return ""
-        return data.decode("utf-8", "replace").strip()
 
     def _read(self, outcome: SendOutcome, attempt: int) -> tuple[EnvelopeBase | None, list[str]]:
         """Read the reply; one that does not parse is kept as an invalid envelope."""

@@ -4,13 +4,17 @@ import json
 import os
 import shlex
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, overload
 
+from agent_workflow.tracer._ending import end_processes, tree_below
 from agent_workflow.tracer._json import clip
+from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._worktree import Change
+from agent_workflow.tracer.evidence._repository import git_environment
 
 if TYPE_CHECKING:
     from agent_workflow.tracer._envelopes import EnvelopeBase
@@ -167,23 +171,34 @@ vars(tests_pass)["__test__"] = False  # its name makes pytest take it for a test
 
 def _run_tests(command: Sequence[str], root: Path, timeout_seconds: float) -> GateReport:
     item = shlex.join(command)
-    try:
-        done = subprocess.run(  # noqa: S603 - the workflow's own command
-            command,
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout_seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return GateReport("tests_pass", [Check(item, False, f"took longer than {timeout_seconds:g} s")])
-    except OSError as error:
-        return GateReport("tests_pass", [Check(item, False, f"cannot be run: {error.strerror}")])
-    output = done.stdout.decode("utf-8", "replace").strip()
-    note = f"exit {done.returncode}\n{output[-_NOTE_CHARACTERS:]}".strip()
-    return GateReport("tests_pass", [Check(item, done.returncode == 0, note)])
+    # Into a file, not a pipe: it may be of any length, and what the tests leave running may hold it open.
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the workflow's own command
+                command, cwd=root, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            )
+        except OSError as error:
+            return GateReport("tests_pass", [Check(item, False, f"cannot be run: {error.strerror}")])
+        try:
+            code = process.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            return GateReport("tests_pass", [Check(item, False, f"took longer than {timeout_seconds:g} s")])
+        finally:
+            if process.returncode is None:  # also when a signal ends the workflow
+                _end_tests(process)
+        start = max(0, output.seek(0, os.SEEK_END) - 4 * _NOTE_CHARACTERS)
+        output.seek(start)
+        words = output.read().decode("utf-8", "replace").strip()
+    note = f"exit {code}\n{words[-_NOTE_CHARACTERS:]}".strip()
+    return GateReport("tests_pass", [Check(item, code == 0, note)])
+
+
+def _end_tests(process: subprocess.Popen[bytes]) -> None:
+    """Kill a test command and everything below it."""
+    root = find(process.pid)
+    below = tree_below({process.pid}, None)
+    end_processes([*below, *([root] if root else [])], grace_seconds=0, force=True)
+    process.wait()
 
 
 def _exists(context: GateContext, name: str) -> Check:
@@ -219,6 +234,7 @@ def _ignored_by_git(root: Path, paths: Sequence[str]) -> set[str]:
         done = subprocess.run(
             ["git", "check-ignore", "-z", "--stdin"],  # noqa: S607 - whatever git the repository is used with
             cwd=root,
+            env=git_environment(),
             input="\0".join(paths).encode("utf-8", "surrogateescape"),
             capture_output=True,
             check=False,

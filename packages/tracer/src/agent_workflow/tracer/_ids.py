@@ -52,5 +52,6 @@ def new_row_id() -> int:
 
 def reseed() -> None:
     """Start a new sequence of event ids: a forked child must not repeat its parent's."""
-    global _events  # noqa: PLW0603 - one sequence a process
+    global _events, _lock  # noqa: PLW0603 - one sequence a process
     _events = itertools.count(secrets.randbits(48))
+    _lock = threading.Lock()  # a thread that the child does not have may hold the other

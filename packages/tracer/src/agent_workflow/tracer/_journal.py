@@ -32,13 +32,13 @@ class Journal:
             raise
 
     def append(self, line: bytes) -> int:
-        """Write one record that ends in its newline.
+        """Write one record that ends in its newline, or several.
 
         Returns:
-            The offset at which the record starts.
+            The offset at which the first starts.
 
         Raises:
-            TraceWriteFailed: the record is not in the file; the file is as it was before.
+            TraceWriteFailed: nothing of it is in the file; the file is as it was before.
         """
         try:
             size = os.lseek(self._fd, 0, os.SEEK_END)
@@ -48,7 +48,7 @@ class Journal:
         except OSError as error:
             raise TraceWriteFailed(f"cannot write: {error.strerror}", path=self.path) from error
         if written != len(line):
-            self._take_back(size)
+            self._take_back(size, written)
             raise TraceWriteFailed("cannot write: no space left for the whole record", path=self.path)
         self._size = size + written
         return size
@@ -93,12 +93,14 @@ class Journal:
         with self.path.with_name(self.path.name + ".torn").open("ab") as aside:
             aside.write(torn + b"\n")
 
-    def _take_back(self, size: int) -> None:
+    def _take_back(self, size: int, written: int) -> None:
+        self._size = -1  # look again before the next append
         try:
-            os.ftruncate(self._fd, size)
-            self._size = size
+            if os.fstat(self._fd).st_size == size + written:  # else another process has a record behind it
+                os.ftruncate(self._fd, size)
+                self._size = size
         except OSError:
-            self._size = -1  # look again before the next append
+            return
 
 
 class Record(NamedTuple):
@@ -143,10 +145,12 @@ def records(path: Path, offset: int = 0) -> Iterator[Record]:
 def torn_tail(path: Path) -> int:
     """Return how many bytes at the end of a file belong to no whole line."""
     try:
-        data = path.read_bytes()
+        stream = path.open("rb")
     except FileNotFoundError:
         return 0
-    return len(data) - (data.rfind(b"\n") + 1)
+    with stream:
+        size = os.fstat(stream.fileno()).st_size
+        return size - end_of_last_line(stream.fileno(), size)
 
 
 def end_of_last_line(fd: int, size: int) -> int:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_workflow.tracer._closing import close_lost_session, rows_of
+from agent_workflow.tracer._closing import close_lost_session, left_open, rows_of
 from agent_workflow.tracer._ending import Ended, end_processes, tree_below
 from agent_workflow.tracer._files import SessionFiles
+from agent_workflow.tracer._identity import judge
 from agent_workflow.tracer._kill_request import ENDED_BY_KILL, note_kill
 from agent_workflow.tracer._liveness import ProcessRow
 from agent_workflow.tracer._processes import Process, find
@@ -80,7 +81,8 @@ def kill_session(
         _end(agents, marks, report, grace_seconds, force=force)
         _end(workflows, marks, report, grace_seconds, force=force)
         session = reader.session(adw_id)
-        if session["status"] == RUNNING and session["shown_status"] != RUNNING:
+        is_lost = session["status"] == RUNNING and session["shown_status"] != RUNNING
+        if is_lost or adw_id in left_open(reader, data_dir):
             report.closed = close_lost_session(
                 db, data_dir, adw_id, rows_of(reader, adw_id), warn, reason=ENDED_BY_KILL, name="killed"
             )
@@ -103,7 +105,16 @@ def _report_what_is_not_alive(rows: Iterable[ProcessRow], report: KillReport) ->
 
 def _end(rows: list[ProcessRow], marks: set[str], report: KillReport, grace_seconds: float, *, force: bool) -> None:
     """End the processes of some rows that are alive, and everything below them, the deepest first."""
-    roots = {process.pid: process for row in rows if row.state == "alive" and (process := find(row.recorded.pid or 0))}
+    roots: dict[int, Process] = {}
+    for row in rows:
+        if row.state != "alive":
+            continue
+        process = find(row.recorded.pid or 0)
+        state = judge(row.recorded, process)  # again: it may have ended while the agents were, and its number passed on
+        if process is not None and state == "alive":
+            roots[process.pid] = process
+        else:
+            report.outcomes.append(Ended(row.recorded.pid or 0, row.recorded.command or "", state))
     spared = _ourselves() - set(roots)
     below: dict[int, Process] = {}
     for mark in [None, *sorted(marks)] if marks else [None]:

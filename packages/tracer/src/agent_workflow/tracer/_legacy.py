@@ -9,6 +9,7 @@ from agent_workflow.tracer._ids import new_envelope_id
 from agent_workflow.tracer._json import encode
 from agent_workflow.tracer._replay import Row, SessionState
 from agent_workflow.tracer._rows import EventRow
+from agent_workflow.tracer._session_parts import json_object
 from agent_workflow.tracer._usage import Usage, money
 from agent_workflow.tracer.agents._pi_stream import PiStream
 
@@ -24,7 +25,7 @@ NOT_IN_FILES: Final = (
 
 def derive(files: SessionFiles, state: SessionState) -> None:
     """Fill in the rows that can be told from the events and the files beside them."""
-    events = [(_Event(row), json.loads(row[6])) for row in state.events]
+    events = [(_Event(row), json_object(row[6])) for row in state.events]
     _phases(files.adw_id, events, state)
     _gates(events, state)
     _envelopes(files, events, state)
@@ -39,7 +40,7 @@ class _Event:
         self.phase_id, self.type, self.name, self.started_at, self.ended_at = row[2], row[4], row[5], row[8], row[9]
 
 
-_Events = list[tuple[_Event, Any]]
+_Events = list[tuple[_Event, dict[str, Any]]]
 
 
 def _phases(adw_id: str, events: _Events, state: SessionState) -> None:
@@ -150,7 +151,7 @@ def _session(files: SessionFiles, events: _Events, state: SessionState) -> Row:
 
 def _request(events: _Events) -> str | None:
     for event, payload in events:
-        if event.type == "log" and isinstance(payload, dict) and isinstance(payload.get("input"), str):
+        if event.type == "log" and isinstance(payload.get("input"), str):
             return str(payload["input"])
     return None
 

@@ -60,11 +60,12 @@ def config_naming(db: Path) -> Config | None:
     Args:
         db: the trace database.
     """
-    for folder in _upward(db.absolute().parent):
+    path = Path(os.path.abspath(db))  # noqa: PTH100 - without "..", and links stay links
+    for folder in _upward(path.parent):
         for name in CONFIG_NAMES:
             if (folder / name).is_file():
                 config = load_config(folder / name)
-                if config.db == db.absolute():
+                if config.db == path:
                     return config
     return None
 

@@ -12,11 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 _PROC: Final = Path("/proc")
 _PS_COLUMNS: Final = "pid=,ppid=,stat=,lstart=,command="
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +160,21 @@ def _from_ps(selection: list[str]) -> Iterator[Process]:
         capture_output=True,
         check=False,
         timeout=30,
-        env={"LC_ALL": "C", "PATH": "/bin:/usr/bin"},
+        # In UTC: the marker of a process must not change when its machine travels or the clocks do.
+        env={"LC_ALL": "C", "TZ": "UTC", "PATH": "/bin:/usr/bin"},
     )
     for line in result.stdout.decode("utf-8", "replace").split("\n"):
         words = line.split(None, 8)
         if len(words) < 9:
             continue
-        started = " ".join(words[3:8])
+        _, month, day, clock, year = words[3:8]
+        hours, minutes, seconds = map(int, clock.split(":"))
+        started = datetime(int(year), _MONTHS.index(month) + 1, int(day), hours, minutes, seconds, tzinfo=UTC)
         yield Process(
             pid=int(words[0]),
             parent=int(words[1]),
             is_zombie=words[2].startswith("Z"),
-            start_marker=f"ps:{started}",
-            started=time.mktime(time.strptime(started)),
+            start_marker="ps:" + " ".join(words[3:8]),
+            started=started.timestamp(),
             command=words[8].rstrip(),
         )

@@ -168,16 +168,37 @@ class TraceReader:
         rows = self._select("processes", " AND ".join(conditions), "ORDER BY id", *arguments)
         return [judged(RecordedProcess.from_row(row)) for row in rows]
 
+    def left_processes(self) -> list[ProcessRow]:
+        """Return the processes that are recorded as running though their session has ended."""
+        if not {"adw_id", "ended_at"} <= self.columns("processes") or "status" not in self.columns("sessions"):
+            return []
+        ended = "ended_at IS NULL AND adw_id IN (SELECT adw_id FROM sessions WHERE status IS NOT ?)"
+        rows = self._select("processes", ended, "ORDER BY id", RUNNING)
+        return [judged(RecordedProcess.from_row(row)) for row in rows]
+
     def _with_shown_status(self, rows: list[Row]) -> list[Row]:
         with self._lock:
             going_on = resumed(self._source, ())
         for row in rows:
             adw_id = row["adw_id"]
-            last = self._select("events", "adw_id = ?", "ORDER BY rowid DESC LIMIT 1", adw_id)
-            row["phase_count"] = len(self._select("phases", "adw_id = ?", "", adw_id))
-            row["last_event_at"] = (last[0]["ended_at"] or last[0]["started_at"]) if last else None
+            row["phase_count"], row["last_event_at"] = self._counted(adw_id)
             row["shown_status"] = self._shown_status(row, going_on)
         return rows
+
+    def _counted(self, adw_id: str) -> tuple[int, str | None]:
+        """Return how many phases a session has, and when its newest event was."""
+        with self._lock:
+            source = self._source
+            count, last = 0, None
+            if source.columns("phases"):
+                count = int(source.value("SELECT count(*) FROM phases WHERE adw_id = ?", (adw_id,)))
+            if source.columns("events"):
+                ended, started = (source.expression("events", name) for name in ("ended_at", "started_at"))
+                # Without the payload, which may be large.
+                statement = f"SELECT {ended} AS ended, {started} AS started FROM events WHERE adw_id = ?"  # noqa: S608
+                for row in source.rows(f"{statement} ORDER BY rowid DESC LIMIT 1", (adw_id,)):
+                    last = row["ended"] or row["started"]
+        return count, last
 
     def _shown_status(self, row: Row, going_on: Mapping[str, Shown]) -> str:
         """Say ``running`` for what works, waits or stalls: the viewer's finer words are not the contract's."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_workflow.trace_schema import INSERT_EVENT, TABLES, renew_generation
+from agent_workflow.trace_schema import INSERT_EVENT, TABLES, NewerTraceSchema, renew_generation
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._connect import open_writer
 from agent_workflow.tracer._errors import NoSuchSession, NotATrace, TraceReadError
@@ -15,7 +15,7 @@ from agent_workflow.tracer._journal import records
 from agent_workflow.tracer._legacy import NOT_IN_FILES
 from agent_workflow.tracer._open_reader import open_reader
 from agent_workflow.tracer._replay import SessionState, replay
-from agent_workflow.tracer._rows import apply_state
+from agent_workflow.tracer._rows import apply_state, known_columns
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 
@@ -64,7 +64,7 @@ def rebuild(db: Path | str, data_dir: Path | str, *, session: str | None = None)
     Raises:
         NotATrace: the file exists and is no SQLite database.
         NoSuchSession: there is no directory of the session that was named.
-        TraceReadError: the database is locked, or cannot be written.
+        TraceReadError: the database is locked, cannot be written, or a newer version wrote it.
     """
     path, folder = Path(db), Path(data_dir)
     directories = [files for files in session_directories(folder) if is_valid_id(files.adw_id)]
@@ -76,7 +76,12 @@ def rebuild(db: Path | str, data_dir: Path | str, *, session: str | None = None)
         return _fill(path, directories, everything=session is None)
     except sqlite3.OperationalError as error:
         raise TraceReadError(f"cannot be rebuilt: {error}", path=path) from error
+    except NewerTraceSchema as error:
+        hint = "use the newer agent-workflow, or name another one with --db"
+        raise TraceReadError(str(error), path=path, hint=hint) from error
     except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise TraceReadError(f"cannot be rebuilt: {error}", path=path) from error
         aside = _set_aside(path, error)
     report = _fill(path, directories, everything=session is None)
     report.set_aside = aside
@@ -171,18 +176,25 @@ def _supply(connection: sqlite3.Connection, adw_id: str, state: SessionState, re
         count = connection.execute(f"SELECT COUNT(*) FROM {table} WHERE adw_id = ?", (adw_id,)).fetchone()  # noqa: S608 - names from TABLES
         if table != "events" and not count[0]:
             missing.add(table)
-            _insert(connection, table, state.of(table))
-            report.rows[table] += len(state.of(table))
+            _insert(connection, table, state.of(table), report)
     _insert_events(connection, state, report)
     if "envelopes" in missing and "gate_results" in missing:
         missing.add("ids of envelopes and gate results")
     return missing | ({"envelopes that did not parse or were replaced"} if "envelopes" in missing else set())
 
 
-def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[dict[str, object]]) -> None:
-    for row in rows:
+def _insert(
+    connection: sqlite3.Connection, table: str, rows: Iterable[dict[str, object]], report: RebuildReport
+) -> None:
+    for told in rows:
+        row = known_columns(table, told)
         marks = ", ".join("?" * len(row))
-        connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))  # noqa: S608 - names from TABLES
+        statement = f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})"  # noqa: S608 - names from TABLES
+        if connection.execute(statement, tuple(row.values())).rowcount:
+            report.rows[table] += 1
+        else:
+            key = row.get(TABLES[table].key[0])
+            report.damaged.append(f"{row['adw_id']}: {table} {key} belongs to another session as well")
 
 
 def _insert_events(connection: sqlite3.Connection, state: SessionState, report: RebuildReport) -> None:

@@ -11,10 +11,11 @@ class Reserve:
     """A file of random bytes (which no file system stores as nothing) beside the journals."""
 
     def __init__(self, path: Path) -> None:
-        """Set the space aside; where there is none, the run starts without."""
+        """Set the space aside, unless another process at this session has; where there is none, start without."""
         self._path = path
         try:
-            path.write_bytes(os.urandom(_BYTES))
+            if not path.exists() or path.stat().st_size < _BYTES:
+                path.write_bytes(os.urandom(_BYTES))
         except OSError:
             self.release()
 

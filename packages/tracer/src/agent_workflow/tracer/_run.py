@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_workflow.tracer import _clock
-from agent_workflow.tracer._closing import close_session, is_at_work
+from agent_workflow.tracer._closing import close_session, is_at_work, process_ends
 from agent_workflow.tracer._config import AgentConfig, Config
 from agent_workflow.tracer._errors import ConfigError, TracerError
 from agent_workflow.tracer._files import SessionFiles, write_atomically
@@ -108,9 +108,11 @@ class Run:
             is_good = accepted and not failed and not is_killed
             is_good = is_good and (others or not refused_since(self.files, self._began))
             self.update_spend()
+            ends = process_ends(state, self._process_row)
             if not others:  # else the last one at work in this session says how it ended
-                self.tracer.row("sessions", status="success" if is_good else "fail", ended_at=_clock.now())
-            self._end_process()
+                end = {"status": "success" if is_good else "fail", "ended_at": _clock.now()}
+                ends.insert(0, ("sessions", end))
+            self.tracer.rows(*ends)
             self._end_publishing(others=others)
         if failed:
             say(f"session {self.adw_id} failed in {', '.join(failed)}")
@@ -153,10 +155,11 @@ class Run:
         return value if isinstance(value, dict) else {}
 
     def save_agent(self, name: str, entry: dict[str, Any]) -> None:
-        """Remember which conversation an agent continues."""
-        data = json.dumps({**self.agent_map(), name: entry}, indent=2).encode()
+        """Remember which conversation an agent continues; agents side by side share the file."""
         try:
-            write_atomically(self.files.agent_map, data)
+            with session_lock(self.files):
+                data = json.dumps({**self.agent_map(), name: entry}, indent=2).encode()
+                write_atomically(self.files.agent_map, data)
         except OSError as error:
             say(f"{self.files.agent_map}: cannot be written: {error.strerror}")
 
@@ -170,9 +173,6 @@ class Run:
         else:
             self.publisher.end()
 
-    def _end_process(self) -> None:
-        self.tracer.row("processes", id=self._process_row, ended_at=_clock.now())
-
     def _close(self, reason: str) -> None:
         """End the session on the way out of the process, whatever state the disk is in."""
         if self._exit_code is not None:
@@ -180,7 +180,7 @@ class Run:
         self._exit_code = 1
         try:
             self.tracer.reserve.release()
-            close_session(self.tracer, reason, name="workflow", own_pid=os.getpid())
+            close_session(self.tracer, reason, name="workflow", own_process=self._process_row)
             with session_lock(self.files):
                 self._end_publishing(others=is_at_work(replay_state(self.files), besides=os.getpid()))
         except (TracerError, OSError) as error:

@@ -120,9 +120,9 @@ class Sending:
                     self._record_new_command(command, process.pid)
                 for seen in self.reader.read(line, at):
                     self.record(seen)
+            self.exit_code = process.wait(deadline)
         except TimeoutError:
             raise AgentFailed(f"{self.agent} took longer than {timeout_seconds:g} s and was ended") from None
-        self.exit_code = process.wait()
 
     def _record_new_command(self, command: str, pid: int) -> None:
         """Record what an agent is called now: some replace their arguments by a title, or themselves by a program.

@@ -150,10 +150,21 @@ class Tracer:
         Raises:
             TraceWriteFailed: the file did not take it. The row is not recorded.
         """
-        if "adw_id" not in columns:
-            columns["adw_id"] = self.adw_id
+        self.rows((table, columns))
+
+    def rows(self, *rows: tuple[str, Mapping[str, object]]) -> None:
+        """Record rows of other tables at once: who is killed meanwhile leaves all of them or none.
+
+        Args:
+            rows: table and columns of each, as ``row`` takes them.
+
+        Raises:
+            TraceWriteFailed: the file did not take them. None of them is recorded.
+        """
+        if not rows:
+            return
         with self._lock, self.shield:
-            self._write_state({"table": table, "row": columns})
+            self._write_state(*({"table": table, "row": {"adw_id": self.adw_id, **columns}} for table, columns in rows))
 
     def numbered_row(self, table: str, **columns: Any) -> int:  # noqa: ANN401 - cells of any column
         """Record a new row of a table whose key is a number.
@@ -187,8 +198,9 @@ class Tracer:
         with self._lock, self.shield:
             self._mirror.tidy()
 
-    def leave_connection(self) -> None:
-        """Use another connection from now on, without closing the one that a fork has carried over."""
+    def go_on_forked(self) -> None:
+        """Go on in a forked child: with another connection, and a lock that no thread of the parent's holds."""
+        self._lock = threading.RLock()
         self._mirror.forget()
 
     def sync(self) -> None:
@@ -215,20 +227,22 @@ class Tracer:
             self._warn(f"{journal.path}: {error}; this record is lost")
             raise
 
-    def _write_state(self, record: Mapping[str, object]) -> bool:
-        """Append a state record and mirror it; return ``False`` when its number belongs to another session."""
+    def _write_state(self, *records: Mapping[str, object]) -> bool:
+        """Append state records and mirror them; return ``False`` when a number of theirs belongs to another session."""
         moment = _clock.now()
-        text = self.redactor.payload({"ts": moment, **record})
-        start = self._append(self._state, text.encode("ascii") + b"\n")
+        texts = [self.redactor.payload({"ts": moment, **record}) for record in records]
+        start = self._append(self._state, "".join(f"{text}\n" for text in texts).encode("ascii"))
         if self._mirror.is_fresh or self._behind is not None:
             self._catch_up(patient=False)
             return True
         applied = True
-        content = json.loads(text)  # the row is what the file has: redacted, and of JSON's types
+        contents = [json.loads(text) for text in texts]  # what the file has: redacted, and of JSON's types
 
         def change(connection: sqlite3.Connection) -> None:
             nonlocal applied
-            applied = apply_state(connection, content)
+            applied = True
+            for content in contents:
+                applied = apply_state(connection, content) and applied
 
         if not self._mirror.write(change):
             self._fell_behind(self._events_size(), start)
@@ -237,8 +251,8 @@ class Tracer:
     def _redraw(self, table: str, columns: dict[str, Any]) -> int:
         taken = columns["id"]
         number = _ids.new_row_id()
-        self._write_state({"table": table, "void": {"id": taken, "adw_id": self.adw_id}})
-        self._write_state({"table": table, "row": {**columns, "id": number}})
+        void = {"table": table, "void": {"id": taken, "adw_id": self.adw_id}}
+        self._write_state(void, {"table": table, "row": {**columns, "id": number}})
         return number
 
     def _catch_up(self, *, patient: bool) -> None:
@@ -279,7 +293,7 @@ def _after_fork() -> None:
     """A forked child must not repeat its parent's event ids, nor touch its connections."""
     _ids.reseed()
     for tracer in _open_tracers:
-        tracer.leave_connection()
+        tracer.go_on_forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -25,7 +25,7 @@ def snapshot(root: Path, excluded: Iterable[Path] = ()) -> dict[str, Stamp]:
     left_out = {str(path) for path in excluded}
     found: dict[str, Stamp] = {}
     folders = [str(root)]
-    start = len(str(root)) + 1
+    start = len(os.path.join(root, ""))  # noqa: PTH118 - with its slash, which the root of all has already
     while folders:
         try:
             entries = list(os.scandir(folders.pop()))

@@ -94,8 +94,9 @@ def remove_left_behind(runs: Path) -> None:
         for entry in entries:
             if not entry.name.startswith(_CLAIMING):
                 continue
-            if time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFT_BEHIND_SECONDS:
-                _remove(Path(entry.path))
+            with contextlib.suppress(OSError):  # its writer is at work, and has just given it its name
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFT_BEHIND_SECONDS:
+                    _remove(Path(entry.path))
 
 
 def _remove(directory: Path) -> None:

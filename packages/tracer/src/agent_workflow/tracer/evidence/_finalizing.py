@@ -145,7 +145,7 @@ def _close_trace(files: SessionFiles, launch: dict[str, Any], reason: str, warn:
     with _session(files):
         state = replay_state(files)
         _refuse_if_alive(launch, state)
-    if state.session().get("status") != RUNNING:
+    if state.session().get("status") != RUNNING and all(row.get("ended_at") for row in state.of("processes")):
         return
     data_dir = files.directory.parent.parent
     try:

@@ -28,14 +28,12 @@ def look_at(folder: Path, seconds: float = _SECONDS) -> Checkout:
     Returns:
         What it said; all unknown without git, outside of a repository, or when it took too long.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
-    environment["GIT_OPTIONAL_LOCKS"] = "0"
     command = ["git", "-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command
             command,
             cwd=folder,
-            env=environment,
+            env=git_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -45,6 +43,12 @@ def look_at(folder: Path, seconds: float = _SECONDS) -> Checkout:
     except (OSError, subprocess.TimeoutExpired):
         return Checkout()
     return Checkout() if done.returncode else _read(done.stdout)
+
+
+def git_environment() -> dict[str, str]:
+    """Return the environment in which git tells of the folder that it is started in, and takes no lock for that."""
+    environment = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
+    return {**environment, "GIT_OPTIONAL_LOCKS": "0"}
 
 
 def _read(output: bytes) -> Checkout:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 _GITIGNORE: Final = (
-    "# what agent-workflow records; it can be read with `agent-workflow trace sessions`\nadws/adw_data/\n"
+    b"# what agent-workflow records; it can be read with `agent-workflow trace sessions`\nadws/adw_data/\n"
 )
 
 
@@ -56,9 +56,10 @@ def _put(source: Traversable, target: Path, *, force: bool) -> StarterFile:
 
 
 def _ignore(path: Path) -> StarterFile:
-    present = path.read_text(encoding="utf-8") if path.exists() else ""
-    if "adws/adw_data/" in present.split("\n"):
+    present = path.read_bytes() if path.exists() else b""  # of any encoding, with line ends of any kind
+    if b"adws/adw_data/" in present.splitlines():
         return StarterFile(path, "kept")
-    separator = "" if not present or present.endswith("\n") else "\n"
-    path.write_text(f"{present}{separator}{_GITIGNORE}", encoding="utf-8")
+    separator = b"" if not present or present.endswith(b"\n") else b"\n"
+    with path.open("ab") as stream:
+        stream.write(separator + _GITIGNORE)
     return StarterFile(path, "extended" if present else "written")
