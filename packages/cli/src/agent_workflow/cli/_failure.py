@@ -26,6 +26,7 @@ _REFUSED = (
     "NewerDataset",
     "UnlistedField",
     "ForeignHost",
+    "ImplausibleClock",
     "NotATrace",
     "MissingColumn",
 )

@@ -5,10 +5,12 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from agent_workflow.tracer._config_yaml import ConfigYaml, read_config_yaml
 from agent_workflow.tracer._files import DEFAULT_DATA_DIR, DEFAULT_DB
+
+if TYPE_CHECKING:
+    from agent_workflow.tracer._config_yaml import ConfigYaml
 
 THINKING_LEVELS: Final = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -80,6 +82,8 @@ def load_config(path: Path | str) -> Config:
     Args:
         path: usually ``adws/sssf.config.yaml``.
     """
+    from agent_workflow.tracer._config_yaml import read_config_yaml
+
     file = Path(path).absolute()
     root = _root_of(file)
     written = read_config_yaml(file)
@@ -130,7 +134,7 @@ _AGENT_KEYS: Final = frozenset(
 class _Findings:
     """Reads values of expected types and notes what is wrong, with the line."""
 
-    def __init__(self, written: ConfigYaml) -> None:
+    def __init__(self, written: "ConfigYaml") -> None:
         self.lines = written.lines
         self.problems = [written.problem] if written.problem else []
         self.notices = [*written.repeated]

@@ -1,10 +1,12 @@
-"""The YAML of a configuration: its values, and the line that each of them begins in."""
+"""The YAML of a configuration: its values, and the line that each of them begins in.
+
+Imported when one is read, since yaml takes longer to import than the rest of the tracer.
+"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from yaml import MarkedYAMLError, Node
+import yaml
 
 
 class ConfigYaml(NamedTuple):
@@ -26,8 +28,6 @@ class ConfigYaml(NamedTuple):
 
 def read_config_yaml(file: Path) -> ConfigYaml:
     """Read a file. Never raises."""
-    import yaml  # takes longer to import than the rest of the tracer
-
     places, value = _Places(), None
     try:
         loader = yaml.SafeLoader(file.read_bytes())
@@ -46,7 +46,7 @@ def read_config_yaml(file: Path) -> ConfigYaml:
     return ConfigYaml(value, places.lines, places.repeated, "")
 
 
-def _told(error: "MarkedYAMLError") -> str:
+def _told(error: yaml.MarkedYAMLError) -> str:
     """Return the error as a sentence; the mark of the problem is where it was noticed, which may be after the fault."""
     what = ", ".join(part for part in (error.context, error.problem) if part)
     mark = error.problem_mark or error.context_mark
@@ -61,20 +61,20 @@ class _Places:
         self.repeated: list[str] = []
         self._walked: set[int] = set()
 
-    def walk(self, node: "Node", place: str = "") -> None:
+    def walk(self, node: yaml.Node, place: str = "") -> None:
         if id(node) in self._walked:  # an alias, which may be of something that it lies in
             return
         self._walked.add(id(node))
-        if node.id == "mapping":
+        if isinstance(node, yaml.MappingNode):
             self._keys(node, place)
-        elif node.id == "sequence":
+        elif isinstance(node, yaml.SequenceNode):
             for number, item in enumerate(node.value):
                 numbered, named = f"{place}[{number}]", f"{place}[{_name(item) or number}]"
                 self.lines[numbered] = item.start_mark.line + 1
                 self.lines.setdefault(named, item.start_mark.line + 1)
                 self.walk(item, named)
 
-    def _keys(self, node: "Node", place: str) -> None:
+    def _keys(self, node: yaml.MappingNode, place: str) -> None:
         seen: set[str] = set()
         for key, value in node.value:
             own = f"{place}.{key.value}" if place else str(key.value)
@@ -86,8 +86,11 @@ class _Places:
             self.walk(value, own)
 
 
-def _name(item: "Node") -> str:
+def _name(item: yaml.Node) -> str:
     """Return what an item calls itself, if it does."""
-    if item.id != "mapping":
+    if not isinstance(item, yaml.MappingNode):
         return ""
-    return next((str(value.value) for key, value in item.value if key.value == "name" and value.id == "scalar"), "")
+    return next(
+        (str(value.value) for key, value in item.value if key.value == "name" and isinstance(value, yaml.ScalarNode)),
+        "",
+    )
