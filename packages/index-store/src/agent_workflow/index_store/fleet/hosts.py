@@ -1,8 +1,10 @@
 """The hosts of a dataset, by their manifests."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NoReturn
 
 from agent_workflow.index_store.export.errors import MissingDataset
 from agent_workflow.index_store.export.fields import TABLES
@@ -59,18 +61,26 @@ def read_hosts(store: Store) -> tuple[Manifest, ...]:
         MissingDataset: there is none.
         DamagedDataset: one of them is none.
     """
-    found = []
-    for path in store.find("manifests", "host=*", "manifest.json"):
-        manifest = read_manifest(store, path.split("/")[1].removeprefix("host="))
-        if manifest is not None:
-            found.append(manifest)
-    if not found:
-        raise MissingDataset(
-            f"no host has exported to {store.url}",
-            path=store.url,
-            hint=f"agent-workflow index export --to {store.url}",
-        )
-    return tuple(found)
+    found = tuple(manifest for host in hosts_of(store) if (manifest := read_manifest(store, host)) is not None)
+    return found or _refuse(store)
+
+
+def hosts_of(store: Store) -> tuple[str, ...]:
+    """Return the names of all hosts.
+
+    Raises:
+        MissingDataset: there is none.
+    """
+    paths = store.find("manifests", "host=*", "manifest.json")
+    return tuple(path.split("/")[1].removeprefix("host=") for path in paths) or _refuse(store)
+
+
+def _refuse(store: Store) -> NoReturn:
+    raise MissingDataset(
+        f"no host has exported to {store.url}",
+        path=store.url,
+        hint=f"agent-workflow index export --to {shlex.quote(store.url)}",
+    )
 
 
 def standing(store: Store, manifest: Manifest, table: str) -> HostStanding:
