@@ -86,7 +86,7 @@ def verify_fleet(
 
 def _verify_host(store: Store, host: str, *, full: bool) -> tuple[int | None, list[DatasetFault]]:
     found: list[DatasetFault] = []
-    before: Manifest | None = None
+    count, before = 0, None
     for _ in range(_ATTEMPTS):
         try:
             manifest = read_manifest(store, host)
@@ -96,10 +96,11 @@ def _verify_host(store: Store, host: str, *, full: bool) -> tuple[int | None, li
             return 0, []  # removed meanwhile: no host of the dataset any more
         if manifest == before:
             break  # else an export that ended meanwhile removed files, and the manifest now names others
-        before, found = manifest, list(_faults(store, manifest, full=full))
+        count, before = len(manifest.parts), manifest
+        found = list(_faults(store, manifest, full=full))
         if not found:
             break
-    return len(manifest.parts), found
+    return count, found
 
 
 def _faults(store: Store, manifest: Manifest, *, full: bool) -> Iterator[DatasetFault]:
