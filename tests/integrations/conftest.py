@@ -17,6 +17,8 @@ PHOENIX = REPOSITORY / ".tools/phoenix/bin/phoenix"
 BIN = Path(sys.executable).parent
 _DEADLINE_SECONDS = 600  # the collector alone imports for three minutes where eight others want the processor
 
+_ATTEMPTS = 3
+
 
 class Recorded(NamedTuple):
     """A repository in which the example workflow was recorded once, and its environment."""
@@ -67,28 +69,35 @@ def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if os.environ.get("AGENT_WORKFLOW_REQUIRE_PHOENIX"):
             pytest.fail("Phoenix is not here: tests/integrations/install-phoenix")
         pytest.skip("needs Phoenix: tests/integrations/install-phoenix")
-    port, grpc_port = _free_ports()
-    environment = os.environ | {
-        "PHOENIX_HOST": "127.0.0.1",
-        "PHOENIX_PORT": str(port),
-        "PHOENIX_GRPC_PORT": str(grpc_port),
-        "PHOENIX_WORKING_DIR": str(tmp_path_factory.mktemp("phoenix")),
-        "PHOENIX_TELEMETRY_ENABLED": "false",
-    }
-    log = tmp_path_factory.mktemp("log") / "phoenix.log"
-    with log.open("w") as output:
-        process = subprocess.Popen([PHOENIX, "serve"], env=environment, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        address = f"http://127.0.0.1:{port}"
-        _wait_until_it_answers(address, process, log)
-        yield address
-    finally:
-        process.terminate()
+    for _ in range(_ATTEMPTS):
+        port, grpc_port = _free_ports()
+        environment = os.environ | {
+            "PHOENIX_HOST": "127.0.0.1",
+            "PHOENIX_PORT": str(port),
+            "PHOENIX_GRPC_PORT": str(grpc_port),
+            "PHOENIX_WORKING_DIR": str(tmp_path_factory.mktemp("phoenix")),
+            "PHOENIX_TELEMETRY_ENABLED": "false",
+        }
+        log = tmp_path_factory.mktemp("log") / "phoenix.log"
+        with log.open("w") as output:
+            process = subprocess.Popen([PHOENIX, "serve"], env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:
-            process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            address = f"http://127.0.0.1:{port}"
+            if _answers(address, process, log):
+                yield address
+                return
+        finally:
+            _end(process)
+    pytest.fail(f"Phoenix found its port taken {_ATTEMPTS} times")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _free_ports() -> tuple[int, int]:
@@ -98,14 +107,18 @@ def _free_ports() -> tuple[int, int]:
         return first.getsockname()[1], second.getsockname()[1]
 
 
-def _wait_until_it_answers(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _answers(address: str, process: "subprocess.Popen[bytes]", log: Path) -> bool:
+    """Wait until it answers; tell where somebody took its port after it was found to be free."""
     end = time.monotonic() + _DEADLINE_SECONDS
     while time.monotonic() < end:
         if process.poll() is not None:
-            pytest.fail(f"Phoenix ended: {log.read_text()[-2000:]}")
+            said = log.read_text()
+            if "address already in use" in said.lower():
+                return False
+            pytest.fail(f"Phoenix ended: {said[-2000:]}")
         try:
             with urllib.request.urlopen(f"{address}/healthz", timeout=10):
-                return
+                return True
         except OSError:
             time.sleep(0.2)
     pytest.fail(f"Phoenix does not answer: {log.read_text()[-2000:]}")

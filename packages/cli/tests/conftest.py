@@ -71,7 +71,7 @@ class CommandLine:
             cwd=self.home,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             stdin=subprocess.DEVNULL,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
@@ -91,7 +91,7 @@ class CommandLine:
         os.close(slave)
         written = _read_all(master)
         os.close(master)
-        return Ended(process.wait(timeout=60), written.decode(), "")
+        return Ended(process.wait(timeout=240), written.decode(), "")
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start behind pipes and do not wait."""

@@ -92,3 +92,52 @@ def test_a_question_imports_neither_models_nor_terminal_libraries(
 
     loaded = set(done.stdout.splitlines())
     assert set() == loaded & {"pydantic", "pydantic_core", "rich", "agent_workflow.index_store.indexing", "sqlite3"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("trace", "kill", "x", "--grace", "nan"),
+        ("run", "--grace", "inf", "--", "true"),
+        ("supervisor", "run", "--interval", "nan"),
+        ("supervisor", "once", "--stall-after", "1e300"),
+    ],
+)
+def test_seconds_are_a_number_that_can_be_waited(arguments: tuple[str, ...], cli: "CommandLine") -> None:
+    """Nothing is compared with NaN, and no wait overflows."""
+    answer = cli.run(*arguments)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "is no number of seconds up to 1000000000" in answer.err
+
+
+def test_init_answers_like_every_command(cli: "CommandLine") -> None:
+    """With --json before its name, too; what is there is kept byte by byte, whatever its encoding."""
+    (cli.home / ".gitignore").write_bytes(b"# Gr\xfc\xdfe\r\n*.o")
+
+    document = cli.run("--json", "init").document
+    again = cli.run("init")
+
+    assert "agent-workflow/init/v1" == document["schema"]
+    assert "extended" == document["files"][-1]["outcome"]
+    kept = (cli.home / ".gitignore").read_bytes()
+    assert kept.startswith(b"# Gr\xfc\xdfe\r\n*.o\n# what agent-workflow records")
+    assert kept.endswith(b"\nadws/adw_data/\n")
+    assert {"kept"} == {line.split()[0] for line in again.lines[:-2]}
+
+
+def test_a_working_directory_that_is_gone_is_said(cli: "CommandLine") -> None:
+    """The system names no file for that."""
+    gone = cli.home / "gone"
+    gone.mkdir()
+    program = str(Path(sys.executable).with_name("agent-workflow"))
+    script = 'cd "$1" && rmdir "$1" && exec "$0" trace sessions'
+
+    done = subprocess.run(
+        ["sh", "-c", script, program, str(gone)], env=cli.environment, capture_output=True, text=True, timeout=240
+    )
+
+    assert (1, "agent-workflow: the working directory is gone; change to a folder that exists\n") == (
+        done.returncode,
+        done.stderr,
+    )

@@ -1,5 +1,6 @@
 """``agent-workflow doctor``."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ MOUNTS = """\
 24 23 0:31 / /home/dev/My\\040Disk rw - fuse.sshfs dev@host: rw
 25 22 0:32 / /srv rw - nfs server:/srv rw
 26 22 8:2 / /srv rw - xfs /dev/sdb1 rw
+27 22 0:33 / /médias\\040b rw - nfs4 server:/médias rw
 """
 
 
@@ -89,7 +91,13 @@ def test_a_faulty_sqlite_is_named_with_its_fix() -> None:
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("/var/x", "ext4"), ("/home/dev", "nfs4"), ("/home/dev/My Disk/state", "fuse.sshfs"), ("/srv/x", "xfs")],
+    [
+        ("/var/x", "ext4"),
+        ("/home/dev", "nfs4"),
+        ("/home/dev/My Disk/state", "fuse.sshfs"),
+        ("/srv/x", "xfs"),
+        ("/médias b/x", "nfs4"),
+    ],
 )
 def test_the_kind_of_file_system_is_that_of_the_nearest_mount(path: str, expected: str) -> None:
     """The longest mount point counts, and of two on one place the later."""
@@ -117,6 +125,29 @@ def test_a_directory_is_judged_by_its_mode(mode: int, expected: str, tmp_path: P
     tmp_path.chmod(mode)
 
     assert expected == check_directory("runs", tmp_path, missing="").verdict
+
+
+def test_a_fix_can_be_typed_as_it_is_shown(tmp_path: Path) -> None:
+    """Whatever a directory is called."""
+    odd = tmp_path / "my runs; rm x"
+    odd.mkdir()
+    odd.chmod(0o777)
+
+    fix = check_directory("runs", odd, missing="").fix
+
+    assert ["chmod", "go-w", str(odd)] == shlex.split(fix or "")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "file/below"])
+def test_a_state_root_that_cannot_be_is_a_finding(name: str, cli: "CommandLine") -> None:
+    """And keeps nothing else from being looked at."""
+    (cli.home / "file").touch()
+
+    checks = cli.run("doctor", "--json", "--state-root", name).document["checks"]
+
+    found = {check["name"]: check["verdict"] for check in checks}
+    assert "bad" == found["state root"]
+    assert {"disk", "index database", "trace database"} <= found.keys()
 
 
 def test_a_link_in_place_of_a_directory_is_bad(tmp_path: Path) -> None:

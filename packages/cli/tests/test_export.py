@@ -1,4 +1,4 @@
-"""``index export`` and ``fleet query``: what they say, their exit codes, and what they need."""
+"""``index export``, ``fleet query`` and ``fleet verify``: what they say, their exit codes, and what they need."""
 
 import json
 import subprocess
@@ -73,6 +73,31 @@ def test_a_fleet_is_shown_as_a_table(wide: tuple[str, ...], cli: "CommandLine", 
 
 
 @needs_extras
+def test_damage_that_keeps_the_size_is_found_and_mended(cli: "CommandLine", indexed: Path, dataset: str) -> None:
+    """With --full, by its path and with the steps that mend it; sizes alone are not enough, and that is said."""
+    sound = cli.run("fleet", "verify", "--full", "--dataset", dataset)
+    damaged = next(Path(dataset).glob("table=runs/**/part-*.parquet"))
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+
+    sizes = cli.run("fleet", "verify", "--dataset", dataset)
+    full = cli.run("fleet", "verify", "--full", "--dataset", dataset, COLUMNS="100")
+    document = cli.run("fleet", "verify", "--full", "--json", "--dataset", dataset).document
+    damaged.unlink()
+    cli.run("index", "export", "--to", dataset, "--host", "build-7", "--state-root", str(indexed))
+    mended = cli.run("fleet", "verify", "--full", "--dataset", dataset)
+
+    assert [0, 0, 1, 0] == [answer.code for answer in (sound, sizes, full, mended)]
+    assert "that is done by: agent-workflow fleet verify --full" in " ".join(sizes.out.split())
+    assert str(damaged) in full.out
+    assert "then on build-7: agent-workflow index export --to" in " ".join(full.out.split())
+    assert [("build-7", str(damaged), "mismatch")] == [
+        (fault["host"], fault["path"], fault["verdict"]) for fault in document["faults"]
+    ]
+
+
+@needs_extras
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
     [
@@ -82,6 +107,7 @@ def test_a_fleet_is_shown_as_a_table(wide: tuple[str, ...], cli: "CommandLine", 
         (("index", "export", "--to", "fleet", "--policy", "none.toml"), 2, "invalid_policy"),
         (("index", "export"), 2, "usage_error"),
         (("fleet", "query", "runs", "--dataset", "nowhere"), 1, "missing_dataset"),
+        (("fleet", "verify", "--dataset", "nowhere"), 1, "missing_dataset"),
         (("fleet", "query", "flights", "--dataset", "nowhere"), 2, "invalid_question"),
         (("fleet", "query", "health", "--model", "x", "--dataset", "nowhere"), 2, "invalid_question"),
     ],
@@ -120,6 +146,7 @@ sys.exit(run(sys.argv[1:]))
     [
         ("export", ("index", "export", "--to", "fleet")),
         ("fleet", ("fleet", "query", "runs", "--dataset", "fleet")),
+        ("fleet", ("fleet", "verify", "--dataset", "fleet")),
     ],
 )
 def test_without_the_extra_it_is_named(extra: str, arguments: tuple[str, ...], cli: "CommandLine") -> None:

@@ -17,7 +17,7 @@ def test_without_the_extra_it_says_which(words: tuple[str, ...], cli: "CommandLi
     script = f"{block} from agent_workflow.cli._app import run; sys.exit(run(sys.argv[1:]))"
 
     done = subprocess.run(
-        [sys.executable, "-c", script, *words], env=cli.environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script, *words], env=cli.environment, capture_output=True, text=True, timeout=240
     )
 
     extra = "mcp" if words == ("mcp",) else "otlp"
@@ -36,7 +36,7 @@ sys.exit(run(sys.argv[1:]))
 def test_a_version_that_lacks_what_is_needed_is_no_traceback(cli: "CommandLine") -> None:
     """Other programs of the environment may bring an older one."""
     done = subprocess.run(
-        [sys.executable, "-c", OLDER, "mcp"], env=cli.environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", OLDER, "mcp"], env=cli.environment, capture_output=True, text=True, timeout=240
     )
 
     assert (2, 1) == (done.returncode, len(done.stderr.splitlines()))

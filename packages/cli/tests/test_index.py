@@ -243,7 +243,7 @@ def test_ctrl_c_is_one_line(root: Path, cli: "CommandLine") -> None:
     try:
         _wait_until_it_waits(process.pid)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
     finally:
         os.close(blocker)
 
@@ -266,7 +266,8 @@ def _wait_until_it_waits(pid: int) -> None:
     """Wait until a process has the lock's file open."""
     import time
 
-    for _ in range(600):
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline:
         try:
             names = [link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir()]
         except OSError:

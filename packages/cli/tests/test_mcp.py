@@ -348,7 +348,7 @@ def test_a_client_that_is_gone_ends_the_server_quietly(indexed: Path, cli: "Comm
     with server.stderr as errors:
         said = errors.read()
 
-    assert (0, "") == (server.wait(timeout=60), said)
+    assert (0, "") == (server.wait(timeout=240), said)
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(indexed: Path, cli: "CommandLine") -> None:
@@ -359,7 +359,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(indexed: Path, cli: "Com
         env=cli.environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
 
     messages = [json.loads(line) for line in done.stdout.splitlines()]
@@ -373,7 +373,11 @@ def test_without_streams_it_says_who_starts_it(closed: str, indexed: Path, cli: 
     """One line and exit 2, no traceback."""
     shell = f'exec "$0" mcp --state-root "$1" {closed}'
     done = subprocess.run(
-        ["/bin/sh", "-c", shell, PROGRAM, str(indexed)], env=cli.environment, capture_output=True, text=True, timeout=60
+        ["/bin/sh", "-c", shell, PROGRAM, str(indexed)],
+        env=cli.environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
     )
 
     assert (2, 1, True) == (done.returncode, len(done.stderr.splitlines()), "an MCP client" in done.stderr)

@@ -21,7 +21,7 @@ def recorded(cli: "CommandLine") -> Path:
     subprocess.run(["git", "init", "--quiet", "."], cwd=cli.home, env=cli.environment, check=True)
     assert cli.run("init").code == 0
     example = [sys.executable, "-W", "ignore", "adws/adw_example.py", "Add a greeting"]
-    subprocess.run(example, cwd=cli.home, env=cli.environment, check=True, capture_output=True, timeout=120)
+    subprocess.run(example, cwd=cli.home, env=cli.environment, check=True, capture_output=True, timeout=240)
     assert cli.run("index", "sync").code == 0
     return cli.home / "adws/adw_data/sssf.db"
 

@@ -197,7 +197,7 @@ def test_a_closed_pipe_ends_quietly(indexed: Path, cli: "CommandLine") -> None:
     process.stdout.close()
 
     assert "current: 4 current\n" == first
-    assert (0, "") == (process.wait(timeout=60), process.stderr.read())
+    assert (0, "") == (process.wait(timeout=240), process.stderr.read())
     process.stderr.close()
 
 

@@ -1,7 +1,9 @@
 """``agent-workflow report``: one file for people, whole, safe, and honest about what is unknown."""
 
+import os
 import re
 import stat
+import subprocess
 from datetime import UTC, date, datetime, timedelta
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -240,6 +242,26 @@ def test_a_file_is_replaced_whole_and_says_the_form(indexed: Path, cli: "Command
     assert (folder / "week.md").read_text().startswith("# Agent runs on ")
     assert "precious" == (tmp_path / "precious").read_text()
     assert ["week.md"] == [path.name for path in folder.iterdir()]
+
+
+def test_a_pipe_or_a_device_is_written_to_and_stays_what_it_is(
+    indexed: Path, cli: "CommandLine", tmp_path: Path
+) -> None:
+    """A rename would put a file in the place of ``/dev/null``."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        done = cli.run("report", "--state-root", str(indexed), "--md", "--to", str(pipe))
+        if not pipe.is_fifo():
+            reader.kill()  # it would wait for ever
+        read, _ = reader.communicate(timeout=240)
+
+    to_stdout = cli.run("report", "--state-root", str(indexed), "--md", "--to", "/dev/stdout")
+
+    assert [0, 0] == [done.code, to_stdout.code]
+    assert pipe.is_fifo()
+    assert read.startswith("# Agent runs on ")
+    assert to_stdout.out.startswith("# Agent runs on ")
 
 
 @pytest.mark.parametrize("options", [("--html", "--md"), ("--since", "soon"), ("--json", "--md"), ("--to", ".")])

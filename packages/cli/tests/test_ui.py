@@ -78,14 +78,14 @@ def serve(cli: "CommandLine", root: Path) -> Iterator[Serve]:
             said.append(line.strip())
             if "serving" in line:
                 address = line.split()[-1]
-                with urllib.request.urlopen(f"{address}api/projects", timeout=60) as reply:
+                with urllib.request.urlopen(f"{address}api/projects", timeout=240) as reply:
                     return [os.path.realpath(project["db"]) for project in json.load(reply)], said
         raise AssertionError(f"it did not start: {said}")
 
     yield start
     for process in started:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
 
 
 def test_it_serves_the_repository_and_every_trace_that_runs_name(serve: Serve, root: Path, tmp_path: Path) -> None:

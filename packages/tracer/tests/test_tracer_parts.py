@@ -127,7 +127,9 @@ def test_configuration_is_read_forgivingly(tmp_path: Path) -> None:
 
     one, two = config.agents["one"], config.agents["two"]
     assert () == config.problems
-    assert ("unknown key surprise", "unknown key agents[two].moood") == config.notices
+    surprise, mood = config.notices
+    assert surprise.startswith("line 1: unknown key surprise (known: agents, defaults, ")
+    assert mood.startswith("line 5: unknown key agents[two].moood (known: coding_agent, ")
     assert ("a/b", "off", (), "pi") == (one.model, one.thinking, one.writes, one.coding_agent)
     assert ("c/d", "high", ("x",)) == (two.model, two.thinking, two.writes)
     assert (tmp_path / "adws/adw_data/sssf.db", 500) == (config.db, config.poll_ms)
@@ -188,6 +190,39 @@ def test_ignored_files_are_added_to_what_is_there(tmp_path: Path, before: bytes,
     found = (tmp_path / ".gitignore").read_bytes()
     assert found.startswith(after)
     assert 1 == found.count(b"adws/adw_data/")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("agents:\n  - name: a\n    thinking: loud\n", "line 3: agents[a].thinking must be one of "),
+        ("defaults:\n  model: 3\nagents:\n- {name: a}\n- {name: b}\n", "line 2: defaults.model must be text"),
+        ("agents:\n\n  - model: x\n", "line 3: agents[0] has no name"),
+        ("agents:\n  - name: a\n    tools: [x\n", "line 4: while parsing a flow sequence, "),
+        ("agents: []\nagents:\n\t- name: a\n", "line 3: while scanning for the next token, found character '\\t'"),
+        (f"agents: [{{name: a, prompt_engineering: {{user: {'x' * 300}}}}}]", "line 1: agents[a].prompt_engineering.u"),
+        ("x: &x\n  tools: 1\nagents:\n  - {<<: *x, name: a}\n", "agents[a].tools must be a list of texts"),
+        ("defaults: &x [*x]\n", "line 1: defaults must be a mapping"),
+    ],
+)
+def test_a_problem_has_its_line_and_is_told_once(tmp_path: Path, text: str, problem: str) -> None:
+    """Of what defaults give to many agents, too; names that are too long and lists within themselves are no harm."""
+    (tmp_path / "c.yaml").write_text(text)
+
+    (told,) = load_config(tmp_path / "c.yaml").problems
+
+    assert told.startswith(problem)
+
+
+def test_a_key_that_stands_twice_is_told(tmp_path: Path) -> None:
+    """YAML lets the last count, which nobody who reads the first would guess; a merged key is no second one."""
+    (tmp_path / "c.yaml").write_text(
+        "defaults: &d {model: x}\ntests: [a]\ntests: [b]\nagents:\n  - {<<: *d, name: a, model: y}\n"
+    )
+
+    config = load_config(tmp_path / "c.yaml")
+
+    assert (("line 2: tests stands again in line 3",), ()) == (config.notices, config.problems)
 
 
 def test_missing_configuration(tmp_path: Path) -> None:

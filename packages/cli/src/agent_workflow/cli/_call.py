@@ -23,6 +23,20 @@ StateRoot = Annotated[
 ]
 """The option ``--state-root``, taken before and after a subcommand."""
 
+LONGEST_SECONDS = 1e9
+"""More than thirty years, and what every clock and lock of the system still takes."""
+
+
+def seconds(value: float) -> float:
+    """Take a number of seconds from the command line, as the callback of an option.
+
+    Raises:
+        typer.BadParameter: it is no number, or more than any wait can take.
+    """
+    if not value <= LONGEST_SECONDS:  # which NaN is not, either
+        raise typer.BadParameter(f"{value} is no number of seconds up to {LONGEST_SECONDS:.0f}")
+    return value
+
 
 @dataclass
 class Call:

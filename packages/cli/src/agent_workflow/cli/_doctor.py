@@ -8,6 +8,7 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._check import Check, Verdict
+from agent_workflow.cli._doctor_configuration import check_configuration
 from agent_workflow.cli._doctor_state_root import check_state_root
 from agent_workflow.cli._doctor_surroundings import check_agents, check_trace_databases
 from agent_workflow.cli._doctor_versions import check_versions
@@ -21,15 +22,17 @@ _INDENT = " " * (_NAME_WIDTH + 6)
 
 
 def doctor(context: typer.Context, as_json: AsJson = False, state_root: StateRoot = None) -> None:
-    """Look at versions, paths, permissions, agents and databases; each fault comes with its fix.
+    """Look at versions, paths, permissions, agents, the configuration and databases; each fault comes with its fix.
 
     Nothing is changed and no agent is started. Exits 1 when anything is bad.
     """
     call = Call.of(context, as_json, state_root)
+    search_path = os.environ.get("PATH", os.defpath)
     checks = [
         *check_versions(),
         *check_state_root(call.state_root, call.named_root),
-        *check_agents(os.environ.get("PATH", os.defpath)),
+        *check_agents(search_path),
+        *check_configuration(Path.cwd(), search_path),
         *check_trace_databases(Path.cwd(), os.environ),
     ]
     worst = worst_of(checks)

@@ -1,10 +1,13 @@
 """The state root: its place, its permissions, the file system it lies on, and the index in it."""
 
+import errno
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from shlex import quote
 
 from agent_workflow import index_store
 from agent_workflow.cli._cells import counted, size
@@ -13,6 +16,8 @@ from agent_workflow.cli._failure import failure_of_store, with_state_root
 from agent_workflow.cli._retention_words import interrupted_prunes
 
 _MOUNTS = Path("/proc/self/mountinfo")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+"""How the kernel writes a space, a tab, a line break and a backslash in a path."""
 _UNSAFE_KINDS = ("nfs", "nfs4", "virtiofs", "9p", "cifs", "smb3", "smbfs", "afs", "vboxsf", "fuse")
 _BAD_FREE_BYTES = 100 * 1024**2
 _LOW_FREE_BYTES = 1024**3
@@ -27,7 +32,7 @@ def check_state_root(state_root: Path, named_root: str | None) -> Iterable[Check
     """
     absolute = Path(os.path.abspath(state_root))  # noqa: PTH100 -- Path.resolve would follow a link at the root itself
     yield check_directory("state root", absolute, missing="not there yet; the first sync makes it")
-    for name in ("runs", "archive", "index") if absolute.is_dir() else ():
+    for name in ("runs", "archive", "index") if _is_directory(absolute) else ():
         yield check_directory(name, absolute / name, missing="not there yet")
     there = _nearest_existing(absolute)
     yield check_file_system(there, _MOUNTS.read_text("utf-8", "replace") if _MOUNTS.exists() else "")
@@ -50,23 +55,31 @@ def check_directory(name: str, path: Path, *, missing: str) -> Check:
     except FileNotFoundError:
         return Check(name, "ok", f"{path}: {missing}")
     except OSError as error:
-        return Check(name, "bad", f"{path}: {error.strerror}", f"chmod u+rwx {path.parent}")
+        may_not = error.errno == errno.EACCES
+        fix = f"chmod u+rwx {quote(str(path.parent))}" if may_not else "name another one with --state-root"
+        return Check(name, "bad", f"{path}: {error.strerror}", fix)
     if not stat.S_ISDIR(status.st_mode):
         return Check(name, "bad", f"{path} is a link or no directory", "put a real directory of your own in its place")
+    place = quote(str(path))
     mode = f"{path} ({stat.S_IMODE(status.st_mode):04o})"
     if status.st_uid not in (os.geteuid(), 0):
-        return Check(name, "bad", f"{mode} belongs to user {status.st_uid}", f"chown -R {os.geteuid()} {path}")
+        return Check(name, "bad", f"{mode} belongs to user {status.st_uid}", f"chown -R {os.geteuid()} {place}")
     if status.st_mode & 0o022:
-        return Check(name, "bad", f"{mode} is writable by others", f"chmod go-w {path}")
+        return Check(name, "bad", f"{mode} is writable by others", f"chmod go-w {place}")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return Check(name, "warn", f"{mode} takes no writes from you", f"chmod u+rwx {path}")
+        return Check(name, "warn", f"{mode} takes no writes from you", f"chmod u+rwx {place}")
     if status.st_mode & 0o077:
-        return Check(name, "warn", f"{mode} is readable by others", f"chmod 700 {path}")
+        return Check(name, "warn", f"{mode} is readable by others", f"chmod 700 {place}")
     return Check(name, "ok", mode)
 
 
 def _nearest_existing(path: Path) -> Path:
-    return next(parent for parent in (path, *path.parents) if parent.is_dir())
+    return next(parent for parent in (path, *path.parents) if _is_directory(parent))
+
+
+def _is_directory(path: Path) -> bool:
+    """Tell whether there is one; Path.is_dir raises for what may not be looked at."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def check_file_system(path: Path, mountinfo: str) -> Check:
@@ -95,7 +108,7 @@ def file_system_kind(path: Path, mountinfo: str) -> str | None:
         parts = fields.split()
         if len(parts) < 5 or not rest:
             continue
-        point = Path(parts[4].encode().decode("unicode_escape"))  # a space is written as \040
+        point = Path(_OCTAL.sub(lambda found: chr(int(found[1], 8)), parts[4]))
         if path.is_relative_to(point) and (best is None or len(point.parts) >= best[0]):
             best = (len(point.parts), rest.split()[0])
     return None if best is None else best[1]

@@ -1,8 +1,10 @@
 """What stops a call, as one line and as one document."""
 
+import errno
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -26,6 +28,7 @@ _REFUSED = (
     "NewerDataset",
     "UnlistedField",
     "ForeignHost",
+    "ImplausibleClock",
     "NotATrace",
     "MissingColumn",
 )
@@ -125,15 +128,25 @@ def failure_of_call(error: typer.TyperException) -> Failure:
 
 def failure_of_system(error: OSError) -> Failure:
     """Describe what the operating system refused."""
+    if error.filename is None and error.errno == errno.ENOENT and _has_no_working_directory():
+        return Failure("system_error", "the working directory is gone", hint="change to a folder that exists")
     path = None if error.filename is None else printable(str(error.filename))
     reason = error.strerror or str(error)
     message = reason if path is None else f"{path}: {reason}"
     return Failure("system_error", message, path, "see that it exists, is yours and that its disk has room")
 
 
-def interrupted() -> Failure:
-    """Describe the end by Ctrl-C."""
-    return Failure("interrupted", "interrupted; what was indexed so far is whole", exit_code=EXIT_INTERRUPTED)
+def _has_no_working_directory() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def interrupted(state: str | None = None) -> Failure:
+    """Describe the end by Ctrl-C, and what that leaves behind where there is something to say of it."""
+    return Failure("interrupted", "interrupted", hint=state, exit_code=EXIT_INTERRUPTED)
 
 
 def refused_platform(platform: str) -> Failure | None:

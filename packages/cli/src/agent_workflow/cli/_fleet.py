@@ -1,5 +1,6 @@
 """``agent-workflow fleet``: the questions of the index, put to the dataset of many hosts."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,17 +9,23 @@ from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._cells import ID, counted, minute
 from agent_workflow.cli._extras import require_extra
+from agent_workflow.cli._failure import EXIT_NOT_GOOD
 from agent_workflow.cli._filters import Category, Executor, Limit, Model, Pack, Session, Since, State, Until, Wide
-from agent_workflow.cli._output import Palette, say, show_document, terminal_width
+from agent_workflow.cli._output import Palette, say, show_document, terminal_width, wrapped
+from agent_workflow.cli._progress import RunProgress
 from agent_workflow.cli._table import Column, state_colour, table, wide_table
 from agent_workflow.cli._terminal_text import ellipsis, printable, shorten
 
 if TYPE_CHECKING:
-    from agent_workflow.index_store.fleet import FleetReport
+    from agent_workflow.index_store.fleet import FleetReport, FleetVerification
 
 fleet_app = typer.Typer(
     help="Ask what the agents of many hosts did, from what each has exported.", rich_markup_mode=None
 )
+
+Dataset = Annotated[
+    str, typer.Option("--dataset", metavar="PLACE", help="Directory of the dataset, or a URL that fsspec knows.")
+]
 
 
 @fleet_app.callback()
@@ -33,9 +40,7 @@ def query(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="As of index query: runs, incidents, permissions, performance, …")
     ],
-    dataset: Annotated[
-        str, typer.Option("--dataset", metavar="PLACE", help="Directory of the dataset, or a URL that fsspec knows.")
-    ],
+    dataset: Dataset,
     session: Session = None,
     state: State = None,
     category: Category = None,
@@ -59,6 +64,52 @@ def query(
         show_document(report.to_document())
     else:
         say(*_lines(report, limit, wide=wide))
+
+
+@fleet_app.command()
+def verify(
+    context: typer.Context,
+    dataset: Dataset,
+    full: Annotated[bool, typer.Option("--full", help="Read every file and compare its SHA-256.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the files of every host with its manifest, with --full byte by byte; exits 1 unless valid."""
+    require_extra("fleet", ("fsspec",), "the access to a fleet's files")
+    from agent_workflow.index_store.fleet import verify_fleet
+
+    call = Call.of(context, as_json, None)
+    with RunProgress("verified", "hosts") as progress:
+        report = verify_fleet(dataset, full=full, progress=progress)
+    if call.as_json:
+        show_document(report.to_document())
+    else:
+        say(*_verification_lines(report))
+    if not report.valid:
+        raise typer.Exit(EXIT_NOT_GOOD)
+
+
+def _verification_lines(report: "FleetVerification") -> list[str]:
+    from agent_workflow.cli._facts import fact_lines, fault_lines, stated, text_width
+
+    place, verify_all = shlex.quote(report.dataset), "agent-workflow fleet verify --full"
+    files = counted(sum(count or 0 for count in report.hosts.values()), "file")
+    looked = "hashed" if report.full else f"of the right size; not hashed, that is done by: {verify_all}"
+    lines = fact_lines(
+        [
+            ("dataset", stated("valid" if report.valid else "invalid")),
+            ("place", printable(report.dataset)),
+            ("hosts", printable(", ".join(report.hosts))),
+            ("files", f"{len(report.faults)} at fault of {files}" if report.faults else f"all {files} {looked}"),
+        ]
+    )
+    if report.faults:
+        found = [(fault.path, f"{fault.verdict}: {fault.detail}") for fault in report.faults]
+        title = f"{counted(len(found), 'file')} at fault"
+        lines += fault_lines(title, "red", found, f"{verify_all} --json --dataset {place}")
+        hosts = ", ".join(sorted({fault.host for fault in report.faults}))
+        step = f"remove what is damaged, then on {hosts}: agent-workflow index export --to {place}"
+        lines += ["", *wrapped(printable(step), text_width())]
+    return lines
 
 
 def _lines(report: "FleetReport", limit: int, *, wide: bool) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 from agent_workflow import index_store
 from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._export import export_command
-from agent_workflow.cli._failure import EXIT_NOT_GOOD
+from agent_workflow.cli._failure import EXIT_NOT_GOOD, CommandFailed, interrupted
 from agent_workflow.cli._filters import Category, Executor, Limit, Model, Pack, Session, Since, State, Until, Wide
 from agent_workflow.cli._output import say, show_document, tell
 from agent_workflow.cli._progress import RunProgress
@@ -90,14 +90,17 @@ class _Writer(Protocol):
 
 def _write(writer: _Writer, scope: _Scope, words: tuple[str, str], call: Call, *, strict: bool) -> None:
     """Let one of the two writers write, and report; the words are for a run on the way and for the whole at the end."""
-    with RunProgress(words[0]) as progress:
-        report = writer(
-            call.state_root,
-            session_id=scope.run,
-            active_only=scope.active_only,
-            progress=progress,
-            on_wait=progress.waits_for,
-        )
+    try:
+        with RunProgress(words[0]) as progress:
+            report = writer(
+                call.state_root,
+                session_id=scope.run,
+                active_only=scope.active_only,
+                progress=progress,
+                on_wait=progress.waits_for,
+            )
+    except KeyboardInterrupt:
+        raise CommandFailed(interrupted("what was indexed so far is whole")) from None
     _report(report, words[1], call, strict=strict)
 
 

@@ -65,12 +65,18 @@ def _form(facts: "ReportFacts", *, is_markdown: bool) -> str:
 def write_report(path: Path, content: str) -> None:
     """Put a report in its place whole; a reader sees the old one or the new one.
 
+    A link to a file is replaced, not followed. A pipe or a device is written to, and so is what lies in ``/dev``, where
+    names such as ``stdout`` are the system's.
+
     Raises:
         OSError: it cannot be written; the old one is still there.
     """
     if path.is_dir():
         raise usage_error(f"{path} is a directory", "name a file in it")
-    beside = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
+    if path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev")):
+        path.write_bytes(content.encode("utf-8", "replace"))
+        return
+    beside = path.with_name(f".report.{os.getpid()}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

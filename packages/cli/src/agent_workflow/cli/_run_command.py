@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_workflow.cli._call import Call, StateRoot
+from agent_workflow.cli._call import Call, StateRoot, seconds
 from agent_workflow.tracer.running import AGENTS, DEFAULT_GRACE_SECONDS, Options, run_command
 
 
@@ -26,7 +26,11 @@ def record_command(
     grace: Annotated[
         float,
         typer.Option(
-            "--grace", min=0, metavar="SECONDS", help="To end by itself when told to stop; then it is killed."
+            "--grace",
+            min=0,
+            callback=seconds,
+            metavar="SECONDS",
+            help="To end by itself when told to stop; then it is killed.",
         ),
     ] = DEFAULT_GRACE_SECONDS,
     state_root: StateRoot = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_workflow.cli._call import AsJson, Call, StateRoot
+from agent_workflow.cli._call import AsJson, Call, StateRoot, seconds
 from agent_workflow.cli._failure import EXIT_NOT_GOOD, EXIT_REFUSED, CommandFailed, Failure, usage_error
 from agent_workflow.cli._output import flush_stdout, say, show_document, tell
 
@@ -28,7 +28,10 @@ Interrupt = Annotated[bool, typer.Option("--interrupt-stalled", help="Send SIGIN
 Terminate = Annotated[bool, typer.Option("--terminate-stalled", help="Send SIGTERM to the processes of a stalled run.")]
 NoSync = Annotated[bool, typer.Option("--no-sync-index", help="Leave the index alone.")]
 StallAfter = Annotated[
-    float, typer.Option("--stall-after", min=1, metavar="S", help="Seconds of silence without work that are a stall.")
+    float,
+    typer.Option(
+        "--stall-after", min=1, callback=seconds, metavar="S", help="Seconds of silence without work that are a stall."
+    ),
 ]
 StallSamples = Annotated[
     int, typer.Option("--stall-samples", min=1, max=100, metavar="N", help="Silent samples in a row before that.")
@@ -36,12 +39,22 @@ StallSamples = Annotated[
 SpinAfter = Annotated[
     float,
     typer.Option(
-        "--spin-after", min=1, metavar="S", help="Seconds after which a silent agent that burns a processor is stalled."
+        "--spin-after",
+        min=1,
+        callback=seconds,
+        metavar="S",
+        help="Seconds after which a silent agent that burns a processor is stalled.",
     ),
 ]
 WaitAfter = Annotated[
     float,
-    typer.Option("--provider-wait-after", min=0, metavar="S", help="Seconds of waiting for the model that are told."),
+    typer.Option(
+        "--provider-wait-after",
+        min=0,
+        callback=seconds,
+        metavar="S",
+        help="Seconds of waiting for the model that are told.",
+    ),
 ]
 LeastMemory = Annotated[
     int, typer.Option("--least-memory", min=0, metavar="MIB", help="Free memory below which the host is short of it.")
@@ -129,7 +142,9 @@ def once(context: typer.Context, settings: "Settings", as_json: AsJson = False, 
         raise typer.Exit(EXIT_NOT_GOOD)
 
 
-Interval = Annotated[float, typer.Option("--interval", min=0.1, metavar="S", help="Seconds between looks.")]
+Interval = Annotated[
+    float, typer.Option("--interval", min=0.1, callback=seconds, metavar="S", help="Seconds between looks.")
+]
 
 
 @supervisor_app.command()

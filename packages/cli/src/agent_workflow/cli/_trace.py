@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_workflow.cli._call import AsJson, Call
+from agent_workflow.cli._call import AsJson, Call, seconds
 from agent_workflow.cli._cells import counted
 from agent_workflow.cli._failure import usage_error
 from agent_workflow.cli._output import flush_stdout, say, show_trace_document, tell
@@ -134,7 +134,7 @@ def procs(
 def kill(
     ctx: typer.Context,
     adw_id: Id,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds to end by itself, a round.")] = 10.0,
+    grace: Annotated[float, typer.Option(min=0, callback=seconds, help="Seconds to end by itself, a round.")] = 10.0,
     force: Annotated[bool, typer.Option("--force", help="SIGKILL to what has not ended then.")] = False,
     db: Db = None,
     as_json: AsJson = False,
@@ -230,6 +230,7 @@ def _follow(path: Path, adw_id: str, cursor: int, generation: str) -> None:
     """Print new events until the session has ended; a rebuilt database is read from its beginning again."""
     from agent_workflow.tracer import TraceReader, TraceReadError
 
+    told = ""
     while True:
         try:
             with TraceReader(path) as reader:
@@ -239,9 +240,12 @@ def _follow(path: Path, adw_id: str, cursor: int, generation: str) -> None:
                     page, generation = reader.events(adw_id, limit=1000), page.generation
                     tell("the database was filled again; from the beginning:")
         except TraceReadError as error:
-            tell(f"{error}; waiting for it")
+            if (trouble := f"{error}; waiting for it") != told:
+                tell(trouble)
+            told = trouble
             time.sleep(1)
             continue
+        told = ""
         cursor = page.cursor
         say(*map(event_line, page.events))
         flush_stdout()

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
         ScoreSet,
     )
     from agent_workflow.evidence_schemas._faults import describe_faults
-    from agent_workflow.evidence_schemas._fleet_reports import ExportManifest, ExportNote, ExportReport, FleetQuery
+    from agent_workflow.evidence_schemas._fleet_reports import (
+        ExportManifest,
+        ExportNote,
+        ExportReport,
+        FleetQuery,
+        FleetVerification,
+    )
     from agent_workflow.evidence_schemas._health import Heartbeat, HostSample, ProcessSample, RunHealthSample
     from agent_workflow.evidence_schemas._index_reports import (
         IndexQuery,
@@ -105,6 +111,7 @@ __all__ = [
     "ExportReport",
     "FinalReceipt",
     "FleetQuery",
+    "FleetVerification",
     "ForceAcceptReceipt",
     "Heartbeat",
     "HostSample",
@@ -200,7 +207,7 @@ _NAMES_OF_MODULE = {
         "SteeringDelivery",
         "TerminalEvent",
     ),
-    "_fleet_reports": ("ExportManifest", "ExportNote", "ExportReport", "FleetQuery"),
+    "_fleet_reports": ("ExportManifest", "ExportNote", "ExportReport", "FleetQuery", "FleetVerification"),
     "_json_schema": ("json_schema",),
     "_key_count": ("fixed_key_count",),
     "_launch": ("LaunchContractV1", "LaunchContractV2"),

@@ -41,6 +41,33 @@ class FleetQuery(Record, extra="forbid"):
     rows: list[FreeObject]
 
 
+class VerifiedHost(Shape, extra="forbid"):
+    """A host of a dataset, with the number of files that its manifest names; null where that cannot be read."""
+
+    host: Text
+    file_count: Natural | None
+
+
+class DatasetFault(Shape, extra="forbid"):
+    """A file of a dataset that is not what the manifest of its host says, or a manifest that is none."""
+
+    host: Text
+    path: Text
+    verdict: Literal["missing", "mismatch", "unreadable"]
+    detail: Text
+
+
+class FleetVerification(Record, extra="forbid"):
+    """Whether a dataset is what its manifests say: by the sizes of files, or by their digests."""
+
+    schema_: Literal["agent-workflow/fleet-verification/v1"] = Field(alias="schema")
+    dataset: Text
+    valid: bool
+    file_verification: Literal["full", "sizes"]
+    hosts: list[VerifiedHost]
+    faults: list[DatasetFault]
+
+
 class ReportedTable(Shape, extra="forbid"):
     """A table of an export, with the fields that stayed and the number of values that became null, by column."""
 

@@ -149,6 +149,7 @@ _CONTRACTS: tuple[Contract, ...] = (
     _declared("export-manifest/v1", "_fleet_reports:ExportManifest"),
     _declared("export-note/v1", "_fleet_reports:ExportNote"),
     _declared("fleet-query/v1", "_fleet_reports:FleetQuery"),
+    _declared("fleet-verification/v1", "_fleet_reports:FleetVerification"),
     # Retired.
     _retired("execution-metrics/retired-v1", "_retired:RetiredExecutionMetrics", "execution-metrics.json"),
     _retired("command-collection-set/v1", "_retired:CommandCollectionSet", "command-collection.json"),

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from agent_workflow.tracer._identity import RecordedProcess
     from agent_workflow.tracer._killing import KillReport, kill_session
     from agent_workflow.tracer._liveness import ProcessRow
-    from agent_workflow.tracer._locate import locate_data_dir, locate_database
+    from agent_workflow.tracer._locate import locate_config, locate_data_dir, locate_database
     from agent_workflow.tracer._params import AgentCall, PhaseParams
     from agent_workflow.tracer._phase import Phase
     from agent_workflow.tracer._processes import hold_process
@@ -112,7 +112,7 @@ _HOMES = {
     "_identity": ("RecordedProcess",),
     "_killing": ("KillReport", "kill_session"),
     "_liveness": ("ProcessRow",),
-    "_locate": ("locate_data_dir", "locate_database"),
+    "_locate": ("locate_config", "locate_data_dir", "locate_database"),
     "_params": ("AgentCall", "PhaseParams"),
     "_phase": ("Phase",),
     "_processes": ("hold_process",),
@@ -175,6 +175,7 @@ __all__ = [
     "json_parses",
     "kill_session",
     "load_config",
+    "locate_config",
     "locate_data_dir",
     "locate_database",
     "parse_time",

@@ -2,12 +2,15 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_workflow.tracer._files import DEFAULT_DATA_DIR, DEFAULT_DB
+
+if TYPE_CHECKING:
+    from agent_workflow.tracer._config_yaml import ConfigYaml
 
 THINKING_LEVELS: Final = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -49,6 +52,7 @@ class Config:
         root: the repository's folder; relative paths start there.
         problems: why it cannot be used, each a sentence; ``ensure`` raises them once the session exists.
         notices: what was not understood and is left out, each a sentence.
+        lines: the line, from 1, of each key and list item by its place, for example ``agents[planner].tools``.
         tests: command of the gate ``tests_pass``, ``None`` when there is none.
         redact_environment: whether values of secret-looking environment variables are replaced.
         redact_patterns: regular expressions whose matches are replaced.
@@ -69,6 +73,7 @@ class Config:
     state_root: Path | None = None
     problems: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_config(path: Path | str) -> Config:
@@ -77,10 +82,13 @@ def load_config(path: Path | str) -> Config:
     Args:
         path: usually ``adws/sssf.config.yaml``.
     """
+    from agent_workflow.tracer._config_yaml import read_config_yaml
+
     file = Path(path).absolute()
     root = _root_of(file)
-    found = _Findings()
-    document = found.mapping(_read_yaml(file, found), str(path))
+    written = read_config_yaml(file)
+    found = _Findings(written)
+    document = found.mapping(written.value, str(path))
     is_readable = not found.problems
     _known(document, {"defaults", "observability", "agents", "redaction", "evidence", "tests"}, "", found)
     defaults = found.mapping(document.get("defaults"), "defaults")
@@ -104,6 +112,7 @@ def load_config(path: Path | str) -> Config:
         state_root=state_root,
         problems=tuple(found.problems),
         notices=tuple(found.notices),
+        lines=written.lines,
     )
 
 
@@ -129,24 +138,38 @@ _AGENT_KEYS: Final = frozenset(
 
 
 class _Findings:
-    """Reads values of expected types and notes what is wrong."""
+    """Reads values of expected types and notes what is wrong, with the line."""
 
-    def __init__(self) -> None:
-        self.problems: list[str] = []
-        self.notices: list[str] = []
+    def __init__(self, written: "ConfigYaml") -> None:
+        self.lines = written.lines
+        self.problems = [written.problem] if written.problem else []
+        self.notices = [*written.repeated]
+
+    def wrong(self, where: str, sentence: str) -> None:
+        """Note what keeps the configuration from being used, once."""
+        if (told := self._at(where, sentence)) not in self.problems:
+            self.problems.append(told)
+
+    def unknown(self, where: str, known: Collection[str]) -> None:
+        """Note a key that is left out, with those that are known in its place."""
+        self.notices.append(self._at(where, f"unknown key {where} (known: {', '.join(sorted(known))})"))
+
+    def _at(self, where: str, sentence: str) -> str:
+        line = self.lines.get(where)
+        return sentence if line is None else f"line {line}: {sentence}"
 
     def mapping(self, value: object, where: str) -> dict[str, Any]:
         if value is None:
             return {}
         if isinstance(value, dict):
             return {str(key): item for key, item in value.items()}
-        self.problems.append(f"{where} must be a mapping")
+        self.wrong(where, f"{where} must be a mapping")
         return {}
 
     def text(self, value: object, where: str) -> str | None:
         if value is None or isinstance(value, str):
             return value
-        self.problems.append(f"{where} must be text")
+        self.wrong(where, f"{where} must be text")
         return None
 
     def texts(self, value: object, where: str) -> tuple[str, ...] | None:
@@ -154,7 +177,7 @@ class _Findings:
             return None
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        self.problems.append(f"{where} must be a list of texts")
+        self.wrong(where, f"{where} must be a list of texts")
         return None
 
     def whole(self, value: object, where: str, default: int) -> int:
@@ -162,7 +185,7 @@ class _Findings:
             return default
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
-        self.problems.append(f"{where} must be a whole number above 0")
+        self.wrong(where, f"{where} must be a whole number above 0")
         return default
 
     def flag(self, value: object, where: str, default: bool) -> bool:
@@ -170,24 +193,13 @@ class _Findings:
             return default
         if isinstance(value, bool):
             return value
-        self.problems.append(f"{where} must be true or false")
+        self.wrong(where, f"{where} must be true or false")
         return default
 
 
-def _read_yaml(file: Path, found: _Findings) -> object:
-    import yaml  # takes longer to import than the rest of the tracer
-
-    try:
-        return yaml.safe_load(file.read_bytes())
-    except OSError as error:
-        found.problems.append(f"{file}: cannot be read: {error.strerror}")
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        found.problems.append(f"{file}: {' '.join(str(error).split())}")
-    return None
-
-
-def _known(mapping: Mapping[str, Any], keys: set[str], prefix: str, found: _Findings) -> None:
-    found.notices.extend(f"unknown key {prefix}{key}" for key in mapping if key not in keys)
+def _known(mapping: Mapping[str, Any], keys: Collection[str], prefix: str, found: _Findings) -> None:
+    for key in (key for key in mapping if key not in keys):
+        found.unknown(f"{prefix}{key}", keys)
 
 
 def _roster(value: object, defaults: dict[str, Any], root: Path, found: _Findings) -> dict[str, AgentConfig]:
@@ -195,20 +207,18 @@ def _roster(value: object, defaults: dict[str, Any], root: Path, found: _Finding
     if value is None:
         return roster
     if not isinstance(value, list):
-        found.problems.append("agents must be a list")
+        found.wrong("agents", "agents must be a list")
         return roster
     for number, entry in enumerate(value):
         where = f"agents[{number}]"
         mapping = found.mapping(entry, where)
         name = found.text(mapping.get("name"), f"{where}.name")
         if not name:
-            found.problems.append(f"{where} has no name")
+            found.wrong(where, f"{where} has no name")
         elif name in roster:
-            found.problems.append(f"{where}: there is another agent named {name}")
+            found.wrong(where, f"{where}: there is another agent named {name}")
         elif not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name) or name == "context_handoff":
-            found.problems.append(
-                f"{where}: {name!r} cannot name an agent, its files are kept in a folder of that name"
-            )
+            found.wrong(where, f"{where}: {name!r} cannot name an agent, its files are kept in a folder of that name")
         else:
             roster[name] = _agent(name, mapping, defaults, root, found)
     return roster
@@ -218,33 +228,46 @@ def _agent(name: str, own: dict[str, Any], defaults: dict[str, Any], root: Path,
     where = f"agents[{name}]."
     _known(own, {*_AGENT_KEYS, "name", "purpose", "prompt_engineering"}, where, found)
     merged = {**{key: defaults[key] for key in _AGENT_KEYS if key in defaults}, **own}
-    prompts = found.mapping(own.get("prompt_engineering"), where + "prompt_engineering")
-    _known(prompts, {"system", "user"}, where + "prompt_engineering.", found)
-    files: dict[str, Path | None] = {}
-    for kind in ("system", "user"):
-        text = found.text(prompts.get(kind), f"{where}prompt_engineering.{kind}")
-        files[kind] = root / text if text else None
-        if text and not (root / text).is_file():
-            found.problems.append(f"{where}prompt_engineering.{kind}: there is no file {text}")
+
+    def place(key: str) -> str:
+        return f"defaults.{key}" if key in defaults and key not in own else where + key
+
+    def text(key: str) -> str | None:
+        return found.text(merged.get(key), place(key))
+
+    def texts(key: str) -> tuple[str, ...] | None:
+        return found.texts(merged.get(key), place(key))
+
     thinking = merged.get("thinking")
     thinking = "off" if thinking is False else thinking  # YAML reads a bare off as false
     if thinking is not None and thinking not in THINKING_LEVELS:
-        found.problems.append(f"{where}thinking must be one of {', '.join(THINKING_LEVELS)}")
+        found.wrong(place("thinking"), f"{place('thinking')} must be one of {', '.join(THINKING_LEVELS)}")
         thinking = None
+    prompts = found.mapping(own.get("prompt_engineering"), where + "prompt_engineering")
+    _known(prompts, {"system", "user"}, where + "prompt_engineering.", found)
     return AgentConfig(
         name=name,
-        coding_agent=found.text(merged.get("coding_agent"), where + "coding_agent") or "pi",
-        model=found.text(merged.get("model"), where + "model") or "",
+        coding_agent=text("coding_agent") or "pi",
+        model=text("model") or "",
         thinking=thinking,
-        color=found.text(merged.get("color"), where + "color"),
+        color=text("color"),
         purpose=found.text(own.get("purpose"), where + "purpose") or "",
-        tools=found.texts(merged.get("tools"), where + "tools"),
-        harness_engineering=found.texts(merged.get("harness_engineering"), where + "harness_engineering") or (),
-        writes=found.texts(merged.get("writes"), where + "writes"),
-        protected_files=found.texts(merged.get("protected_files"), where + "protected_files") or (),
-        system=files["system"],
-        user=files["user"],
+        tools=texts("tools"),
+        harness_engineering=texts("harness_engineering") or (),
+        writes=texts("writes"),
+        protected_files=texts("protected_files") or (),
+        system=_prompt(prompts, "system", where + "prompt_engineering.system", root, found),
+        user=_prompt(prompts, "user", where + "prompt_engineering.user", root, found),
     )
+
+
+def _prompt(prompts: Mapping[str, Any], kind: str, where: str, root: Path, found: _Findings) -> Path | None:
+    name = found.text(prompts.get(kind), where)
+    if not name:
+        return None
+    if not os.path.isfile(root / name):  # noqa: PTH113 - the other raises for a name that is too long
+        found.wrong(where, f"{where}: there is no file {name}")
+    return root / name
 
 
 def _patterns(value: object, found: _Findings) -> tuple[str, ...]:
@@ -254,7 +277,7 @@ def _patterns(value: object, found: _Findings) -> tuple[str, ...]:
         try:
             re.compile(pattern)
         except re.error as error:
-            found.problems.append(f"redaction.patterns: {pattern!r}: {error}")
+            found.wrong("redaction.patterns", f"redaction.patterns: {pattern!r}: {error}")
         else:
             good.append(pattern)
     return tuple(good)

@@ -155,7 +155,7 @@ def _engineer() -> str:
 
 def _judge(config: Config, run: Run) -> None:
     for notice in config.notices:
-        say(f"{config.path}: {notice} is not understood and left out")
+        say(f"{config.path}: {notice}; it is left out")
         run.tracer.event("log", "config", {"notice": notice})
     if not config.problems:
         return

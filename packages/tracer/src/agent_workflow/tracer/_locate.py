@@ -44,6 +44,12 @@ def locate_database(
     raise NoTrace("no trace database found here", hint="run agent-workflow init, or name one with --db")
 
 
+def locate_config(start: Path) -> Path | None:
+    """Return the nearest configuration from a folder upward to its repository's root; None where there is none."""
+    places = (folder / name for folder in _upward(start.absolute()) for name in CONFIG_NAMES)
+    return next((place for place in places if place.is_file()), None)
+
+
 def locate_data_dir(db: Path) -> Path:
     """Return where the session directories of a trace database are: the configuration's, else beside it.
 

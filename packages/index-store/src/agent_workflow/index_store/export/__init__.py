@@ -6,6 +6,7 @@ Needs the extra ``export`` (pyarrow, fsspec), which is imported when an export r
 from agent_workflow.index_store.export.errors import (
     DamagedDataset,
     ForeignHost,
+    ImplausibleClock,
     InvalidDestination,
     InvalidPolicy,
     MissingDataset,
@@ -26,6 +27,7 @@ __all__ = [
     "FieldClass",
     "FieldType",
     "ForeignHost",
+    "ImplausibleClock",
     "InvalidDestination",
     "InvalidPolicy",
     "MissingDataset",

@@ -29,3 +29,7 @@ class DamagedDataset(IndexStoreError):
 
 class NewerDataset(IndexStoreError):
     """A host exported with another version, whose manifest this one cannot read."""
+
+
+class ImplausibleClock(IndexStoreError):
+    """A retention rule would count back from a time that cannot be now, or did so once."""

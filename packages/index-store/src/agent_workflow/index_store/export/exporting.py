@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,11 +30,11 @@ from agent_workflow.index_store.export.manifest import (
 from agent_workflow.index_store.export.partitions import SCHEMA, is_retired
 from agent_workflow.index_store.export.policy import DEFAULT_POLICY, Policy
 from agent_workflow.index_store.export.report import ExportReport
+from agent_workflow.index_store.export.retention import check_retain_days, kept_since
 from agent_workflow.index_store.export.snapshot import IndexSnapshot, open_snapshot
 from agent_workflow.index_store.export.store import TEMPORARY_PREFIX, LocalStore, Store, open_store
 from agent_workflow.index_store.export.table_work import TableWork
 
-MAXIMUM_RETAIN_DAYS = 36_500
 _OF_AN_EXPORT = re.compile(rf"part-[0-9a-f]{{64}}\.parquet|{re.escape(TEMPORARY_PREFIX)}.*", re.DOTALL)
 """Names that an export gives; files of other names are somebody else's, and stay."""
 
@@ -61,11 +61,11 @@ def export(
     Raises:
         UnlistedField: the index has a column that is in no list.
         InvalidDestination, ForeignHost: the place, the host or the number of days is wrong.
+        ImplausibleClock: ``retain_days`` would count back from a time that cannot be now.
         IndexStoreError: the index cannot be read.
     """
     chosen = None if host is None else check_host(host)
-    if retain_days is not None and not 1 <= retain_days <= MAXIMUM_RETAIN_DAYS:
-        raise InvalidDestination(f"{retain_days} days cannot be kept", hint=f"--retain-days 1 to {MAXIMUM_RETAIN_DAYS}")
+    check_retain_days(retain_days)
     store = open_store(destination)
     with open_snapshot(state_root) as snapshot:
         _refuse_unlisted(snapshot, policy)
@@ -79,7 +79,7 @@ def export(
                     path=store.url,
                     hint="choose another name with --host",
                 )
-            since = _kept_since(before, retain_days, now or datetime.now(UTC))
+            since = kept_since(store, before, retain_days, now or datetime.now(UTC))
             return _Export(store, snapshot, policy, chosen or owner, _owner(owner), before, since).run()
 
 
@@ -177,15 +177,6 @@ class _Export:
             "manifest_sha256": manifest.sha256,
         }
         self.store.put(export_note_path(self.host), (json.dumps(note) + "\n").encode())
-
-
-def _kept_since(before: Manifest | None, retain_days: int | None, now: datetime) -> date | None:
-    """Return the first day to keep. It never moves back: what was removed by a rule does not come back unasked."""
-    earlier = None if before is None else before.kept_since
-    if retain_days is None:
-        return earlier
-    since = (now - timedelta(days=retain_days)).date()
-    return since if earlier is None else max(since, earlier)
 
 
 def _refuse_unlisted(snapshot: IndexSnapshot, policy: Policy) -> None:

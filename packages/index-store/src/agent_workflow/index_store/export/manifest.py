@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -90,6 +90,11 @@ class Manifest:
         }
         return (json.dumps(document) + "\n").encode()
 
+    @property
+    def path(self) -> str:
+        """Its path below the root of the dataset."""
+        return manifest_path(self.host)
+
     @cached_property
     def sha256(self) -> str:
         """Digest of its bytes."""
@@ -104,6 +109,16 @@ def manifest_path(host: str) -> str:
 def export_note_path(host: str) -> str:
     """Return the path of the note on when a host last exported; it stands apart, so a manifest has no clock."""
     return f"manifests/host={host}/exported.json"
+
+
+def exported_at(store: Store, host: str) -> datetime | None:
+    """Return when a host last exported; None where that is not noted."""
+    raw = store.read(export_note_path(host))
+    try:
+        noted = datetime.fromisoformat(json.loads(raw or b"{}")["exported_at"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return noted if noted.tzinfo is not None else None
 
 
 def read_manifest(store: Store, host: str) -> Manifest | None:

@@ -1,13 +1,14 @@
 """The hosts of a dataset, by their manifests."""
 
-import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NoReturn
 
 from agent_workflow.index_store.export.errors import MissingDataset
 from agent_workflow.index_store.export.fields import TABLES
-from agent_workflow.index_store.export.manifest import Manifest, PartEntry, export_note_path, read_manifest
+from agent_workflow.index_store.export.manifest import Manifest, PartEntry, exported_at, read_manifest
 from agent_workflow.index_store.export.store import Store
 from agent_workflow.index_store.values import Json
 
@@ -60,23 +61,31 @@ def read_hosts(store: Store) -> tuple[Manifest, ...]:
         MissingDataset: there is none.
         DamagedDataset: one of them is none.
     """
-    found = []
-    for path in store.find("manifests", "host=*", "manifest.json"):
-        manifest = read_manifest(store, path.split("/")[1].removeprefix("host="))
-        if manifest is not None:
-            found.append(manifest)
-    if not found:
-        raise MissingDataset(
-            f"no host has exported to {store.url}",
-            path=store.url,
-            hint=f"agent-workflow index export --to {store.url}",
-        )
-    return tuple(found)
+    found = tuple(manifest for host in hosts_of(store) if (manifest := read_manifest(store, host)) is not None)
+    return found or _refuse(store)
+
+
+def hosts_of(store: Store) -> tuple[str, ...]:
+    """Return the names of all hosts.
+
+    Raises:
+        MissingDataset: there is none.
+    """
+    paths = store.find("manifests", "host=*", "manifest.json")
+    return tuple(path.split("/")[1].removeprefix("host=") for path in paths) or _refuse(store)
+
+
+def _refuse(store: Store) -> NoReturn:
+    raise MissingDataset(
+        f"no host has exported to {store.url}",
+        path=store.url,
+        hint=f"agent-workflow index export --to {shlex.quote(store.url)}",
+    )
 
 
 def standing(store: Store, manifest: Manifest, table: str) -> HostStanding:
     """Describe a host for a question to one table."""
-    index, columns = manifest.index, present(manifest, table)
+    index, columns, noted = manifest.index, present(manifest, table), exported_at(store, manifest.host)
     return HostStanding(
         manifest.host,
         str(index.get("freshness")),
@@ -84,7 +93,7 @@ def standing(store: Store, manifest: Manifest, table: str) -> HostStanding:
         int(index.get("stale_run_count") or 0),
         int(index.get("error_count") or 0),
         index.get("last_sync_at"),
-        _exported_at(store, manifest.host),
+        None if noted is None else noted.isoformat(),
         manifest.kept_since,
         tuple(field.name for field in TABLES[table] if field.name not in columns),
     )
@@ -111,12 +120,3 @@ def parts_between(manifest: Manifest, table: str, since: datetime | None, until:
 def worst(words: list[str]) -> str:
     """Return the freshness of the whole: that of the host that stands worst."""
     return min(words, key=lambda word: _WORST_FIRST.index(word) if word in _WORST_FIRST else -1)
-
-
-def _exported_at(store: Store, host: str) -> str | None:
-    raw = store.read(export_note_path(host))
-    try:
-        noted = json.loads(raw or b"{}").get("exported_at")
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    return noted if isinstance(noted, str) else None

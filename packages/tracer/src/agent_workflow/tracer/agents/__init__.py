@@ -14,7 +14,7 @@ from agent_workflow.tracer.agents._protocol import (
     Waited,
 )
 from agent_workflow.tracer.agents._recognise import recognise
-from agent_workflow.tracer.agents._roster import coding_agent
+from agent_workflow.tracer.agents._roster import coding_agent, program
 
 __all__ = [
     "CodingAgent",
@@ -29,5 +29,6 @@ __all__ = [
     "ToolReturned",
     "Waited",
     "coding_agent",
+    "program",
     "recognise",
 ]

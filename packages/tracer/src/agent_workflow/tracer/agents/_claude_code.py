@@ -20,7 +20,7 @@ class ClaudeCode:
     def launch(self, send: Send) -> Launch:
         """Build the command line; the prompt goes through stdin, where nothing can be taken for an option."""
         refuse(send, self.name, tools=False)
-        argv = command("AGENT_WORKFLOW_CLAUDE_CODE", "claude")
+        argv = command(self.name)
         argv += ["-p", "--output-format", "stream-json", "--verbose"]
         if send.continues:
             argv += ["--resume", send.session_id]

@@ -30,7 +30,7 @@ class Codex:
     def launch(self, send: Send) -> Launch:
         """Build the command line; the prompt goes through stdin, where nothing can be taken for an option."""
         refuse(send, self.name, tools=True)
-        argv = command("AGENT_WORKFLOW_CODEX", "codex")
+        argv = command(self.name)
         argv += ["exec", "--json", "--skip-git-repo-check"]
         provider, slash, model = send.model.partition("/")
         if slash and provider != "openai":

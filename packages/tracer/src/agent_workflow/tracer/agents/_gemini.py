@@ -18,7 +18,7 @@ class Gemini:
     def launch(self, send: Send) -> Launch:
         """Build the command line."""
         refuse(send, self.name, tools=True)
-        argv = command("AGENT_WORKFLOW_GEMINI", "gemini")
+        argv = command(self.name)
         argv += ["--output-format", "stream-json"]
         if send.continues:
             argv += ["--resume", send.session_id]

@@ -18,7 +18,7 @@ class Opencode:
     def launch(self, send: Send) -> Launch:
         """Build the command line; the prompt goes through stdin, where nothing can be taken for an option."""
         refuse(send, self.name, tools=True)
-        argv = command("AGENT_WORKFLOW_OPENCODE", "opencode")
+        argv = command(self.name)
         argv += ["run", "--format", "json"]
         if send.continues:
             argv += ["--session", send.session_id]

@@ -22,7 +22,7 @@ class Pi:
     def launch(self, send: Send) -> Launch:
         """Build the command line."""
         provider, _, model = send.model.partition("/")
-        argv = command("AGENT_WORKFLOW_PI", "pi")
+        argv = command(self.name)
         argv += ["-p", "--mode", "json", "--session-id", send.session_id, "--session-dir", str(send.session_dir)]
         if model:
             argv += ["--provider", provider, "--model", model]

@@ -11,12 +11,27 @@ LONGEST_ARGUMENT: Final = 100_000
 """In bytes; Linux refuses a single argument above 128 KiB."""
 
 
-def command(variable: str, default: str) -> list[str]:
-    """Return the words of the command: those of an environment variable, else the agent's usual name.
+_PROGRAMS: Final = {"claude_code": "claude"}
+"""What an agent's program is called where that is not the agent's own name."""
+
+
+def command(agent: str) -> list[str]:
+    """Return the words of the command: those of ``AGENT_WORKFLOW_<AGENT>`` of the environment, else the usual program.
 
     The variable may carry options, too. Authority is given there or in the agent's own settings, never by us.
+
+    Args:
+        agent: name of the coding agent, for example ``claude_code``.
+
+    Raises:
+        ConfigError: the variable has a quotation that never ends.
     """
-    return shlex.split(os.environ.get(variable, "")) or [default]
+    variable = f"AGENT_WORKFLOW_{agent.upper()}"
+    try:
+        words = shlex.split(os.environ.get(variable, ""))
+    except ValueError as error:
+        raise ConfigError(f"{variable} is no command: {error}", hint="quote it as in a shell") from error
+    return words or [_PROGRAMS.get(agent, agent)]
 
 
 def refuse(send: Send, agent: str, *, tools: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from agent_workflow.tracer._config import Config, load_config
 from agent_workflow.tracer._errors import NoTrace
-from agent_workflow.tracer._locate import CONFIG_NAMES, locate_data_dir, locate_database
+from agent_workflow.tracer._locate import CONFIG_NAMES, locate_config, locate_data_dir, locate_database
 
 _OWN: Final = ".sssf"
 
@@ -22,7 +22,7 @@ def settle(db: str, start: Path) -> tuple[Config, tuple[str, ...]]:
         The configuration, fit to record with, and what is wrong with the one that was found.
     """
     root = _root(start)
-    file = _config_file(start, root)
+    file = locate_config(start)
     if file is not None:
         found = load_config(file)
         problems = found.problems
@@ -53,13 +53,3 @@ def _hide(folder: Path) -> None:
 
 def _root(start: Path) -> Path:
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)
-
-
-def _config_file(start: Path, root: Path) -> Path | None:
-    for folder in (start, *start.parents):
-        for name in CONFIG_NAMES:
-            if (folder / name).is_file():
-                return folder / name
-        if folder == root:
-            return None
-    return None
