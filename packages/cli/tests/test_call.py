@@ -40,6 +40,18 @@ def test_a_call_that_is_none_is_one_line(arguments: tuple[str, ...], cli: "Comma
     assert {"code", "message", "path", "hint"} == document["error"].keys()
 
 
+def test_a_folder_that_is_gone_is_named_as_the_cause(cli: "CommandLine") -> None:
+    """Whoever stands in a deleted directory is told that, and not that some file does not exist."""
+    folder = cli.home / "gone"
+    folder.mkdir()
+
+    answer = cli.run("trace", "sessions", prefix=("sh", "-c", f'cd {folder} && rmdir ../gone && exec "$0" "$@"'))
+
+    assert (1, "") == (answer.code, answer.out)
+    line = "agent-workflow: the working directory is there no more; change to one that exists\n"
+    assert line == answer.err
+
+
 def test_only_the_named_command_is_imported() -> None:
     """A call pays for what it names; without a name there is everything."""
     assert ["index"] == [group.name for group in _app.application(["index", "status"]).registered_groups]

@@ -207,6 +207,14 @@ def test_a_file_is_replaced_whole_and_says_the_form(indexed: Path, cli: "Command
     assert ["week.md"] == [path.name for path in folder.iterdir()]
 
 
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(indexed: Path, cli: "CommandLine") -> None:
+    """Not by the name that it has until it is whole."""
+    answer = cli.run("report", "--to", "nowhere/week.html", "--state-root", str(indexed))
+
+    assert 1 == answer.code
+    assert answer.err.startswith("agent-workflow: nowhere/week.html: No such file or directory; ")
+
+
 @pytest.mark.parametrize("options", [("--html", "--md"), ("--since", "soon"), ("--json", "--md"), ("--to", ".")])
 def test_a_wrong_call_is_refused(indexed: Path, cli: "CommandLine", options: tuple[str, ...]) -> None:
     """Exit 2 with the next step."""

@@ -1,5 +1,6 @@
 """What stops a call, as one line and as one document."""
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -125,10 +126,20 @@ def failure_of_call(error: typer.TyperException) -> Failure:
 
 def failure_of_system(error: OSError) -> Failure:
     """Describe what the operating system refused."""
+    if isinstance(error, FileNotFoundError) and error.filename is None and _folder_is_gone():
+        return Failure("no_folder", "the working directory is there no more", hint="change to one that exists")
     path = None if error.filename is None else printable(str(error.filename))
     reason = error.strerror or str(error)
     message = reason if path is None else f"{path}: {reason}"
     return Failure("system_error", message, path, "see that it exists, is yours and that its disk has room")
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 -- nothing is made of it
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def interrupted() -> Failure:
