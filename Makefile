@@ -12,6 +12,9 @@ endif
 # Asked for its version because a version manager's shim may be on PATH without a uv behind it.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo .tools/bin/uv)
 RUN := $(UV) run --frozen
+# What fetches is tried twice; a test or a check never is.
+AGAIN := scripts/again
+SYNC := $(AGAIN) $(UV) sync --frozen --inexact --quiet
 
 PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
@@ -24,27 +27,31 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 
 demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing of yours is touched
-	@$(RUN) --no-dev agent-workflow demo $(ARGS)
+	@$(AGAIN) $(UV) sync --frozen --inexact --no-dev
+	@$(UV) run --no-sync agent-workflow demo $(ARGS)
 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
+	@$(SYNC)
 	@$(RUN) pytest -n auto --dist worksteal $(ARGS)
 
 engines: $(UV) ## Spark (needs Java) and chDB from PyPI into .tools, and the tests that let them read an exported dataset
+	@UV_PROJECT_ENVIRONMENT=.tools/engines $(SYNC) --group engines
 	@UV_PROJECT_ENVIRONMENT=.tools/engines $(RUN) --group engines pytest -m engines tests/fleet $(ARGS)
 
 pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
-	@$(UV) sync --frozen --quiet
+	@$(SYNC)
 	@UV=$(UV) tests/tracer/install-pi
 
 agents: $(UV) ## the real Claude Code, Codex, gemini-cli and opencode as well, for the same tests
-	@$(UV) sync --frozen --quiet
+	@$(SYNC)
 	@UV=$(UV) tests/tracer/install-agents
 
 phoenix: $(UV) ## Phoenix, a collector, from PyPI into .tools, for the test that sends it traces
 	@UV=$(UV) tests/integrations/install-phoenix
 
 check: $(UV) ## lint, format, types, import contract, lock file
-	@$(UV) lock --check
+	@$(SYNC)
+	@$(AGAIN) $(UV) lock --check
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check
 	@$(RUN) scripts/check-types
@@ -62,7 +69,7 @@ screenshots: $(UV) ## the pictures in docs/screenshots, from demo data; needs Ch
 
 build: $(UV) ## every package as sdist and wheel, into dist/
 	@rm -rf dist
-	@$(UV) build --quiet --all-packages --out-dir dist
+	@$(AGAIN) $(UV) build --quiet --all-packages --out-dir dist
 	@ls dist/*.whl
 
 alone: build $(PACKAGES:%=alone-%) ## each wheel alone: fresh environment, only what it declares, its own tests
@@ -79,4 +86,4 @@ uv: ;
 .tools/bin/uv:
 	@echo "uv is not on PATH: fetching it into .tools"
 	@python3 -m venv .tools || { echo "make: python3 -m venv failed; install python3-venv, or uv" >&2; exit 1; }
-	@.tools/bin/pip install --quiet --disable-pip-version-check uv
+	@$(AGAIN) .tools/bin/pip install --quiet --disable-pip-version-check uv

@@ -67,6 +67,20 @@ def test_discovered_sessions_are_in_the_list(project: Project) -> None:
     assert " ~$0.0004 " in shown  # an estimate never looks like a bill
 
 
+@pytest.mark.parametrize("is_first", [True, False], ids=["before", "after"])
+def test_a_state_root_that_is_named_gets_the_evidence(project: Project, is_first: bool) -> None:
+    """In front of the subcommand and behind it; the one of the environment gets nothing."""
+    transcript(project.root / "old.jsonl")
+    named = ["--state-root", str(project.root / "named")]
+    words = ["trace", "import", "old.jsonl"]
+
+    told = cli(project, *(named + words if is_first else words + named))
+
+    assert (0, "evidence: 1 run published") == (told.code, told.out.splitlines()[-1])
+    assert [f"claude_code-{SESSION}"] == [run.name for run in (project.root / "named" / "runs").iterdir()]
+    assert not project.state_root.exists()
+
+
 def test_damage_is_told_and_ends_with_one(project: Project) -> None:
     """With file and line; everything else is there."""
     file = transcript(project.root / "old.jsonl")
@@ -83,8 +97,9 @@ def test_damage_is_told_and_ends_with_one(project: Project) -> None:
     ("arguments", "code", "words"),
     [
         (["trace", "import"], 2, "name files or folders"),
-        (["trace", "import", "nowhere"], 2, "nowhere: no such file or folder"),
+        (["trace", "import", "nowhere"], 1, "nowhere: no such file or folder"),
         (["trace", "import", "--discover"], 1, "none of the agents has kept sessions here"),
+        (["trace", "rebuild", "--db", "nowhere/sssf.db"], 1, "neither session directories nor a database"),
         (["usage", "--tz", "Mars/Olympus"], 2, "no such time zone"),
         (["usage", "--tz", "../../etc/passwd"], 2, "no such time zone"),
         (["usage", "--since", "soon"], 2, "neither a day"),

@@ -54,6 +54,13 @@ def test_every_option_is_described(path: str, reference: str) -> None:
         assert " ".join(parameter.help.split()) in reference, option
 
 
+@pytest.mark.parametrize("path", COMMANDS)
+def test_what_an_option_takes_has_a_name(path: str) -> None:
+    """DIR, FILE or N, rather than a type; one of a few words is shown as these."""
+    for parameter in COMMANDS[path].params:
+        assert parameter.metavar or getattr(parameter, "is_flag", False) or hasattr(parameter.type, "choices")
+
+
 def test_every_kind_and_its_filters_are_described(reference: str) -> None:
     """The kinds of the query are those of the store, in the help and in the reference."""
     help_text = next(p.help for p in COMMANDS["index query"].params if p.name == "kind")

@@ -10,6 +10,7 @@ from agent_workflow.cli._check import Check
 from agent_workflow.cli._doctor_state_root import check_directory, check_file_system, check_free_space, file_system_kind
 from agent_workflow.cli._doctor_surroundings import check_agents, check_trace_databases
 from agent_workflow.cli._doctor_versions import check_sqlite, has_wal_reset_bug
+from agent_workflow.cli._retention_words import interrupted_prunes
 
 if TYPE_CHECKING:
     from packages.cli.tests.conftest import CommandLine
@@ -52,6 +53,11 @@ def test_a_bad_finding_exits_1_with_its_fix(indexed: Path, cli: "CommandLine") -
     assert 1 == answer.code
     assert f"-> chmod go-w {indexed}" in answer.out
     assert answer.lines[-1].endswith("to mend")
+
+
+def test_a_root_that_cannot_be_looked_into_has_no_prunes_to_tell(tmp_path: Path) -> None:
+    """The other checks say what is wrong with it; this one does not end the report."""
+    assert interrupted_prunes(tmp_path / ("x" * 300), None) is None
 
 
 def test_doctor_changes_nothing(tmp_path: Path, cli: "CommandLine") -> None:

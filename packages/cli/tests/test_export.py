@@ -160,11 +160,8 @@ def test_without_the_extra_it_is_named(extra: str, arguments: tuple[str, ...], c
     )
 
     error = json.loads(done.stdout)["error"]
-    assert (2, "missing_extra", f"pip install 'agent-workflow-cli[{extra}]'") == (
-        done.returncode,
-        error["code"],
-        error["hint"],
-    )
+    assert (2, "missing_extra") == (done.returncode, error["code"])
+    assert error["hint"].endswith(f" 'agent-workflow-cli[{extra}]'")
     assert not (cli.home / "fleet").exists()
 
 

@@ -264,6 +264,14 @@ def test_a_pipe_or_a_device_is_written_to_and_stays_what_it_is(
     assert to_stdout.out.startswith("# Agent runs on ")
 
 
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(indexed: Path, cli: "CommandLine") -> None:
+    """Not by the name that it has until it is whole."""
+    answer = cli.run("report", "--to", "nowhere/week.html", "--state-root", str(indexed))
+
+    assert 1 == answer.code
+    assert answer.err.startswith("agent-workflow: nowhere/week.html: No such file or directory; ")
+
+
 @pytest.mark.parametrize("options", [("--html", "--md"), ("--since", "soon"), ("--json", "--md"), ("--to", ".")])
 def test_a_wrong_call_is_refused(indexed: Path, cli: "CommandLine", options: tuple[str, ...]) -> None:
     """Exit 2 with the next step."""

@@ -190,6 +190,6 @@ def _root(
     """A flight recorder for coding agents: what ran, what failed and why, what waits for you, what it cost.
 
     Exit codes: 0 done; 1 what was checked is not good, or what was named does not exist; 2 the call or the
-    configuration is wrong; 3 refused for safety.
+    configuration is wrong; 3 refused for safety; 130 interrupted.
     """
     Call.of(context, as_json, state_root)

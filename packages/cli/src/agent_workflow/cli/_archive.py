@@ -26,7 +26,7 @@ def archive_command(
             "--older-than", metavar="AGE", help="Only runs sealed at least so long ago; 30d where no ID is given."
         ),
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", help="For the manifest.")] = "retention",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="For the manifest.")] = "retention",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be moved, and move nothing.")] = False,
     as_json: AsJson = False,
     state_root: StateRoot = None,

@@ -93,6 +93,8 @@ def _destination(
     from agent_workflow.cli.otlp.sending import Endpoint
 
     if to is not None:
+        if to.exists() and not to.is_dir():
+            raise usage_error(f"{to} is no directory", "name one, or a new one")
         return ToFolder(to), str(to)
     receiver = receiver_of(endpoint, os.environ)
     if receiver is None:

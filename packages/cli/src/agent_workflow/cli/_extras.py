@@ -1,5 +1,7 @@
 """Optional parts: what is not installed is named together with the extra that brings it."""
 
+import shlex
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -43,5 +45,16 @@ def require_extra(extra: str, modules: Iterable[str], purpose: str) -> None:
 
 
 def _missing(extra: str, message: str) -> CommandFailed:
-    hint = f"pip install 'agent-workflow-cli[{extra}]'"
-    return CommandFailed(Failure("missing_extra", message, hint=hint, exit_code=EXIT_WRONG_CALL))
+    return CommandFailed(Failure("missing_extra", message, hint=install_command(extra), exit_code=EXIT_WRONG_CALL))
+
+
+def install_command(extra: str) -> str:
+    """Return what brings an extra into the environment that runs this; another one's ``pip`` would not.
+
+    Args:
+        extra: of ``agent-workflow-cli``.
+    """
+    # uv makes environments without pip, and installs into any.
+    python = shlex.quote(sys.executable)
+    installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"{installer} 'agent-workflow-cli[{extra}]'"

@@ -38,7 +38,9 @@ def prune_command(
     ] = False,
     db: Annotated[
         list[Path] | None,
-        typer.Option("--db", help="Trace database for --traces; may be repeated. The repository's by default."),
+        typer.Option(
+            "--db", metavar="FILE", help="Trace database for --traces; may be repeated. The repository's by default."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan; so it is by default.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete what the plan lists now.")] = False,

@@ -36,7 +36,10 @@ def record_command(
     state_root: StateRoot = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Say where the session is kept.")] = False,
 ) -> None:
-    """Record any agent command as a session; its streams and its exit code pass through untouched."""
+    """Record any agent command as a session; its streams and its exit code pass through untouched.
+
+    127 where there is no such program, 126 where it cannot be executed.
+    """
     try:
         options = Options(
             command,

@@ -154,7 +154,7 @@ def run(
     *,
     interval: Interval = 30.0,
     settings: "Settings",
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True, help="Print one JSON document.")] = False,
     state_root: StateRoot = None,
 ) -> None:
     """Look again and again in the foreground, and print a line for each change, until SIGINT or SIGTERM.

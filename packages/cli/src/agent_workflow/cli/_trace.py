@@ -8,7 +8,7 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call, seconds
 from agent_workflow.cli._cells import counted
-from agent_workflow.cli._failure import usage_error
+from agent_workflow.cli._failure import CommandFailed, Failure, usage_error
 from agent_workflow.cli._output import flush_stdout, say, show_trace_document, tell
 from agent_workflow.cli._terminal_text import printable
 from agent_workflow.cli._trace_columns import EVENTS, OUTCOMES, PHASES, PROCESSES, SESSIONS, event_line, show_rows
@@ -16,7 +16,8 @@ from agent_workflow.cli._trace_import import import_command
 
 trace_app = typer.Typer(help="Look at recorded runs, stop them, fill their database again.", no_args_is_help=True)
 
-Db = Annotated[Path | None, typer.Option("--db", help="Trace database; found from here when omitted.")]
+Db = Annotated[Path | None, typer.Option("--db", metavar="FILE", help="Trace database; found from here when omitted.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")]
 Wide = Annotated[bool, typer.Option("--wide", help="Show all of every value.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The session.")]
 
@@ -32,7 +33,7 @@ def sessions(
     ctx: typer.Context,
     db: Db = None,
     show_all: Annotated[bool, typer.Option("--all", help="Also archived ones.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 20,
+    limit: Limit = 20,
     wide: Wide = False,
     as_json: AsJson = False,
 ) -> None:
@@ -63,9 +64,11 @@ def phases(ctx: typer.Context, adw_id: Id, db: Db = None, wide: Wide = False, as
 def events(
     ctx: typer.Context,
     adw_id: Id,
-    types: Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")] = None,
-    after: Annotated[int, typer.Option(min=0, help="Only those behind this rowid.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 500,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only this type; may be repeated.")
+    ] = None,
+    after: Annotated[int, typer.Option("--after", metavar="ROWID", min=0, help="Only those behind this rowid.")] = 0,
+    limit: Limit = 500,
     db: Db = None,
     wide: Wide = False,
     as_json: AsJson = False,
@@ -134,7 +137,10 @@ def procs(
 def kill(
     ctx: typer.Context,
     adw_id: Id,
-    grace: Annotated[float, typer.Option(min=0, callback=seconds, help="Seconds to end by itself, a round.")] = 10.0,
+    grace: Annotated[
+        float,
+        typer.Option("--grace", metavar="SECONDS", min=0, callback=seconds, help="Seconds to end by itself, a round."),
+    ] = 10.0,
     force: Annotated[bool, typer.Option("--force", help="SIGKILL to what has not ended then.")] = False,
     db: Db = None,
     as_json: AsJson = False,
@@ -168,7 +174,13 @@ def rebuild(
 
     call = Call.of(ctx, as_json, None)
     path = _database(db)
-    report = rebuild_trace(path, locate_data_dir(path), session=session)
+    data_dir = locate_data_dir(path)
+    if not path.exists() and not (data_dir / "sessions").exists():
+        message = f"{data_dir / 'sessions'}: neither session directories nor a database beside them"
+        raise CommandFailed(
+            Failure("no_sessions", message, str(data_dir), "name the database of recorded runs with --db")
+        )
+    report = rebuild_trace(path, data_dir, session=session)
     aside = [str(report.set_aside)] if report.set_aside else []
     if call.as_json:
         fields = {name: getattr(report, name) for name in report.__slots__}

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_workflow.cli._call import AsJson, Call
+from agent_workflow.cli._call import AsJson, Call, StateRoot
 from agent_workflow.cli._cells import counted
+from agent_workflow.cli._extras import install_command
 from agent_workflow.cli._failure import CommandFailed, Failure, usage_error
 from agent_workflow.cli._output import say, show_trace_document, tell
 from agent_workflow.cli._terminal_text import printable
@@ -25,12 +26,15 @@ def import_command(
     discover: Annotated[
         bool, typer.Option("--discover", help="Look where the agents keep their sessions, too.")
     ] = False,
-    db: Annotated[Path | None, typer.Option("--db", help="Trace database; found from here when omitted.")] = None,
+    db: Annotated[
+        Path | None, typer.Option("--db", metavar="FILE", help="Trace database; found from here when omitted.")
+    ] = None,
     no_publish: Annotated[bool, typer.Option("--no-publish", help="Make no evidence of the sessions.")] = False,
     publish_now: Annotated[
         bool, typer.Option("--publish-now", help="Make evidence also of sessions that changed within ten minutes.")
     ] = False,
     as_json: AsJson = False,
+    state_root: StateRoot = None,
 ) -> None:
     """Import sessions that Claude Code, Codex, gemini-cli, opencode and pi have kept; only what is new is read.
 
@@ -41,7 +45,7 @@ def import_command(
     from agent_workflow.tracer.importing import QUIET_SECONDS, import_sessions, publishing_root
     from agent_workflow.tracer.importing import discover as agents_folders
 
-    call = Call.of(ctx, as_json, None)
+    call = Call.of(ctx, as_json, state_root)
     if no_publish and publish_now:
         raise usage_error("--no-publish and --publish-now exclude each other", "leave one of them out")
     places = [*(paths or []), *(agents_folders() if discover else [])]
@@ -51,15 +55,17 @@ def import_command(
         raise usage_error("nothing to import was named", "name files or folders, or --discover them")
     missing = [path for path in places if not path.exists()]
     if missing:
-        raise usage_error(f"{missing[0]}: no such file or folder")
+        raise CommandFailed(Failure("no_such_file", f"{missing[0]}: no such file or folder", str(missing[0])))
     path = locate_database(db)
+    allowed = None if no_publish else publishing_root(path)
+    publish_to = allowed if allowed is None or call.named_root is None else call.state_root
     with RunProgress("imported") as line:
         report = import_sessions(
             places,
             path,
             locate_data_dir(path),
             progress=lambda progress: line.show(_so_far(progress)),
-            publish_to=None if no_publish else publishing_root(path),
+            publish_to=publish_to,
             quiet_seconds=0.0 if publish_now else QUIET_SECONDS,
         )
     _report(call, path, report)
@@ -94,7 +100,7 @@ def _report(call: Call, database: Path, report: "ImportReport") -> None:
     if report.fresh:
         tell(f"{counted(len(report.fresh), 'session')} may be at work yet: a later import publishes, or --publish-now")
     if not report.catalogue:
-        tell("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
+        tell(f"no cost is estimated; run: {install_command('prices')}")
     for title, items in (
         ("damaged, everything else was imported", report.damaged),
         ("unfinished, waits for its writer", report.waiting),

@@ -19,13 +19,22 @@ def ui_command(
     db: Annotated[
         list[Path] | None,
         typer.Option(
-            "--db", help="Trace database; may be repeated. The repository's and all that runs name by default."
+            "--db",
+            metavar="FILE",
+            help="Trace database; may be repeated. The repository's and all that runs name by default.",
         ),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="To listen on; 0 for any free one.")] = 4600,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="To listen on; 0 for any free one.")
+    ] = 4600,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    host: Annotated[str, typer.Option(help="To bind; anything but loopback needs --token.")] = "127.0.0.1",
-    token: Annotated[str | None, typer.Option(help="That every request must show, 16 characters at least.")] = None,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="To bind; anything but loopback needs --token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option("--token", metavar="TOKEN", help="That every request must show, 16 characters at least."),
+    ] = None,
     state_root: StateRoot = None,
 ) -> None:
     """Serve the web page on this machine until interrupted; it reads, and writes nothing but the archive flag."""

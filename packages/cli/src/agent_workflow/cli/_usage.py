@@ -10,6 +10,7 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._cells import COUNT, Form
+from agent_workflow.cli._extras import install_command
 from agent_workflow.cli._failure import usage_error
 from agent_workflow.cli._output import say, show_trace_document, tell
 from agent_workflow.cli._table import Column
@@ -37,7 +38,8 @@ def usage_command(
         str | None, typer.Option("--tz", metavar="ZONE", help="Whose days, e.g. Europe/Berlin; the machine's own.")
     ] = None,
     db: Annotated[
-        list[Path] | None, typer.Option("--db", help="Trace database; may be repeated. The repository's by default.")
+        list[Path] | None,
+        typer.Option("--db", metavar="FILE", help="Trace database; may be repeated. The repository's by default."),
     ] = None,
     subscription: Annotated[
         list[str] | None,
@@ -71,7 +73,7 @@ def usage_command(
         return
     say(*_lines(by, sums, whole))
     if prices is None and whole.unpriced:
-        tell("no cost is estimated: pip install 'agent-workflow-cli[prices]'")
+        tell(f"no cost is estimated; run: {install_command('prices')}")
 
 
 def _zone(name: str | None) -> tzinfo | None:

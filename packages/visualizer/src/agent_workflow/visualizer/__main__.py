@@ -9,7 +9,9 @@ from agent_workflow.visualizer._serving import DEFAULT_PORT, CannotServe, ServeO
 
 def main() -> int:
     """Serve until interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m agent_workflow.visualizer", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m agent_workflow.visualizer", description="The page without the command line's package."
+    )
     parser.add_argument("--db", type=Path, action="append", default=[], help="trace database; may be repeated")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 for any free one")
     parser.add_argument("--host", default="127.0.0.1", help="anything but loopback needs --token")

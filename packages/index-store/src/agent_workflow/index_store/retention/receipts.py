@@ -64,7 +64,10 @@ class Receipt:
         self.plan_sha256 = plan_sha256
         self._step = step
         flags = _APPEND | (os.O_CREAT | os.O_EXCL if new else 0)
-        self._descriptor = os.open(name, flags, 0o600, dir_fd=directory)
+        try:
+            self._descriptor = os.open(name, flags, 0o600, dir_fd=directory)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.path) from error
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             os.close(self._descriptor)
             raise UnsafePath(f"{self.path} is no regular file", path=self.path)

@@ -75,7 +75,8 @@ class Session:
             os.environ["AGENT_WORKFLOW_STATE_ROOT"] = options.state_root
         config, problems = settle(options.db, Path.cwd())
         for problem in problems:
-            say(f"{config.path}: {problem}; the command runs all the same")
+            where = "" if str(config.path) in problem else f"{config.path}: "
+            say(f"{where}{problem}; the command runs all the same")
         run = ensure(self._without_roster(config), self._launch.adw_id, workflow=self.name, program=self._program)
         if options.is_verbose:
             say(f"session {run.adw_id} is kept in {run.files.directory}, its rows in {config.db}")
