@@ -107,7 +107,7 @@ def test_a_reader_that_is_done_holds_nothing(state: StateRoot, ask: Callable[[Pa
     """An open cursor would keep the WAL from ever being shortened."""
     ask(state.path)
     with closing(apsw.Connection(str(state.database))) as other:
-        other.execute("UPDATE index_metadata SET value = value WHERE key = 'generation'")
+        other.execute("UPDATE index_metadata SET value = value || ' ' WHERE key = 'generation'")
 
         busy, _, _ = other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
 
