@@ -267,7 +267,7 @@ def checked_parameters(kind: str, filters: Filters, limit: int) -> dict[str, Val
 
 
 def _moment(since: str | None) -> float | None:
-    return None if since is None else parse_moment(since, "since")
+    return None if since is None else to_milliseconds(parse_moment(since, "since"))
 
 
 def _is_text(value: str) -> bool:
