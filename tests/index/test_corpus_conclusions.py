@@ -69,7 +69,7 @@ def test_the_command_line_concludes_the_same(copy_of_corpus: CopyOfCorpus, expec
 
 
 def _printed(root: EvidenceRoot, *words: str) -> dict[str, Any]:
-    done = subprocess.run([COMMAND, "--state-root", root.path, *words], capture_output=True, timeout=60, check=True)
+    done = subprocess.run([COMMAND, "--state-root", root.path, *words], capture_output=True, timeout=120, check=True)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 

@@ -270,7 +270,7 @@ def sync_as_nobody(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Eviden
         warm = write_host(tmp_path_factory.mktemp("warm") / "state")
         script = Path(__file__).with_name("unprivileged_sync.py")
         command = [sys.executable, str(script), str(NOBODY), str(warm.path), str(root.path)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
 
         assert (done.stderr, done.returncode) == ("", 0)
         report: dict[str, object] = json.loads(done.stdout)

@@ -169,7 +169,7 @@ def test_the_command_line_prints_no_text(host_of_secrets: EvidenceRoot, planted:
     index_store.rebuild(host_of_secrets.path)
 
     done = subprocess.run(
-        [COMMAND, "--state-root", host_of_secrets.path, *words], capture_output=True, timeout=60, check=False
+        [COMMAND, "--state-root", host_of_secrets.path, *words], capture_output=True, timeout=120, check=False
     )
 
     assert done.returncode in (0, 1)

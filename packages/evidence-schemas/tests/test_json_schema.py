@@ -182,6 +182,19 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, capsys: pytest.
     assert f"evidence-schemas: cannot write to {occupied}: File exists\n" == capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")
+def test_a_full_disk_behind_the_standard_output_is_said() -> None:
+    """In one line; there is no file to name."""
+    command = [sys.executable, "-m", "agent_workflow.evidence_schemas", "--list"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+
+    assert (2, "evidence-schemas: cannot write to the standard output: No space left on device\n") == (
+        done.returncode,
+        done.stderr,
+    )
+
+
 def test_a_closed_pipe_is_quiet() -> None:
     """A reader that stops early, like `head`, causes no traceback."""
     command = [sys.executable, "-m", "agent_workflow.evidence_schemas"]

@@ -1,7 +1,10 @@
 """The trace database's tables and migrations."""
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +123,24 @@ def test_failed_migration_leaves_nothing(connection: sqlite3.Connection) -> None
 
     assert [("agent_sessions",)] == connection.execute("SELECT name FROM sqlite_master").fetchall()
     assert (0,) == connection.execute("PRAGMA user_version").fetchone()
+
+
+def test_a_disk_that_takes_no_more_is_what_is_said(tmp_path: Path) -> None:
+    """SQLite then rolls back by itself, and there is nothing left to roll back."""
+    program = (
+        "import resource, sqlite3, sys; from agent_workflow.trace_schema import migrate\n"
+        "connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
+        "migrate(connection)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "sssf.db")]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.stderr.splitlines()[-1] in (
+        "sqlite3.OperationalError: disk I/O error",
+        "sqlite3.OperationalError: database or disk is full",
+    )
 
 
 def test_generation_is_renewed(connection: sqlite3.Connection) -> None:

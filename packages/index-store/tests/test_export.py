@@ -242,7 +242,8 @@ def test_one_export_at_a_time(state: StateRoot, dataset: Path) -> None:
 
     state.run("run")
     rebuild(state.path)
-    with (state.index / LOCK_NAME).open("w") as lock:
+    (state.index / LOCK_NAME).touch(mode=0o600)
+    with (state.index / LOCK_NAME).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
         with pytest.raises(WriterBusy, match="another export"):

@@ -85,7 +85,7 @@ def test_only_the_newest_run_of_a_session_is_spent(grown: StateRoot) -> None:
     }
 
 
-def counted(state: StateRoot) -> dict[str, dict[str, Any]]:
+def counted(state: StateRoot) -> dict[str, dict[Any, Any]]:
     """Return how many runs each sum over all runs counts, by what it groups by."""
     with index_store.open_index(state.path) as index:
         return {

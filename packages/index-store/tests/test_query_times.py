@@ -8,7 +8,7 @@ from sample_records import MOMENT
 from sample_state import StateRoot
 
 from agent_workflow.index_store import Filters, InvalidQuestion, query, sync
-from agent_workflow.index_store.queries import parse_moment
+from agent_workflow.index_store.moments import parse_moment
 
 # Times.
 
@@ -73,6 +73,8 @@ def test_a_row_passes_its_own_moment_however_fine(state: StateRoot, fraction: st
         (None, "2026-03-01T08:30:00.499Z", ["alpha", "sealed"]),
         ("2026-03-01", "2026-03-01", ["beta", "gamma", "alpha"]),
         ("2026-03-02", None, []),
+        ("20260301", "20260301", ["beta", "gamma", "alpha"]),
+        ("2026-W09-7", "2026-W09-7", ["beta", "gamma", "alpha"]),
         (None, "2026-02-01", ["sealed"]),
         (None, "2026-01-31", []),
         ("0001-01-01", "9999-12-31", ["beta", "gamma", "alpha", "sealed"]),

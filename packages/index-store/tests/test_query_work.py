@@ -1,6 +1,6 @@
 """How much work a question is: it grows as the index does, and no statistics of the tables would make it less."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 
 import apsw
@@ -22,7 +22,7 @@ def columns_of(connection: apsw.Connection, table: str) -> list[tuple[str, str]]
     return [(str(name), str(kind)) for _, name, kind, *_ in connection.execute(f"PRAGMA table_info({table})")]
 
 
-def fill(connection: apsw.Connection, table: str, rows: Iterator[dict[str, Cell]]) -> None:
+def fill(connection: apsw.Connection, table: str, rows: Iterable[Mapping[str, Cell]]) -> None:
     """Put rows into a table; what they do not name has some value of its type."""
     columns = columns_of(connection, table)
     some: dict[str, Cell] = {"INTEGER": 1, "REAL": 0.5, "TEXT": MOMENT}

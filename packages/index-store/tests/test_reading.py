@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,24 +99,22 @@ def test_document_that_keeps_changing_is_left_to_the_next_sync(
         reading.read_source(folder, "x.json", "json")
 
 
-def test_journal_is_read_when_its_writer_lets_go(tmp_path: Path, folder: int) -> None:
+def test_journal_is_read_when_its_writer_lets_go(tmp_path: Path, folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that holds the lock is waited for."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"1\n")
     writer = path.open("ab")
     fcntl.flock(writer, fcntl.LOCK_EX)
 
-    def finish() -> None:
-        time.sleep(0.2)
+    def let_go(_: float) -> None:
         writer.write(b"2\n")
         writer.close()
 
-    thread = threading.Thread(target=finish)
-    thread.start()
+    monkeypatch.setattr(time, "sleep", let_go)  # of the reader, once it waits
     content = reading.read_source(folder, "x.jsonl", "jsonl")
-    thread.join()
 
     assert content.data == b"1\n2\n"
+    assert writer.closed
 
 
 def test_journal_that_stays_locked_is_left_to_the_next_sync(
@@ -162,11 +159,16 @@ def test_old_files_are_not_waited_for(scan: RunScan, monkeypatch: pytest.MonkeyP
     assert indexing.settle(scan._replace(newest_change_ns=time.time_ns() - 10**12 + 1))
 
 
-@pytest.mark.parametrize("offset", [10**12, -(10**8)], ids=["in the future", "whole seconds"])
-def test_times_that_cannot_tell_leave_the_run_unsettled(scan: RunScan, offset: int) -> None:
+@pytest.mark.parametrize(
+    ("offset", "settled"),
+    [(10**12 + 1, False), (-2 * 10**9, False), (-3 * 10**9, True)],
+    ids=["in the future", "whole seconds", "whole seconds, long enough ago"],
+)
+def test_times_that_cannot_tell_leave_the_run_unsettled(
+    scan: RunScan, monkeypatch: pytest.MonkeyPatch, offset: int, *, settled: bool
+) -> None:
     """A clock that was stepped back, or a file system of whole seconds: the next sync reads again."""
-    newest = time.time_ns() + offset
-    if offset < 0:
-        newest -= newest % 10**9
+    now = 1_800_000_000 * 10**9
+    monkeypatch.setattr(time, "time_ns", lambda: now)
 
-    assert not indexing.settle(scan._replace(newest_change_ns=newest))
+    assert settled == indexing.settle(scan._replace(newest_change_ns=now + offset))

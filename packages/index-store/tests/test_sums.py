@@ -88,6 +88,16 @@ def test_a_sum_begins_where_it_is_asked_to(state: StateRoot, question: str) -> N
         asked(state, question, "never")
 
 
+@pytest.mark.parametrize("question", ["spend", "outcomes_by_day", "outcomes_by_agent"])
+@pytest.mark.parametrize("fraction", ["993197", "0004", "0005", "999999"])
+def test_a_run_counts_from_its_own_moment_on_however_fine(state: StateRoot, question: str, fraction: str) -> None:
+    """SQLite tells times to the millisecond; one that is copied from a run still lets it count."""
+    began = f"2026-07-01T10:00:00.{fraction}+00:00"
+    write(state, "fine", stage("total"), began=began)
+
+    assert 1 == only(asked(state, question, began))["run_count"]
+
+
 def test_a_sum_is_over_all_rows_there_are(state: StateRoot) -> None:
     """Where a question stops at its limit, a sum does not."""
     for number in range(3):

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             _say(_as_text({contract.id: json_schema(contract) for contract in chosen}))
     except OSError as error:
-        return _refuse(f"cannot write to {error.filename}: {error.strerror}")
+        return _refuse(f"cannot write to {error.filename or 'the standard output'}: {error.strerror}")
     return 0
 
 

@@ -50,7 +50,8 @@ def migrate(connection: sqlite3.Connection) -> bool:
             _create(connection)
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # where the disk failed, SQLite has rolled back itself
+            connection.execute("ROLLBACK")
         raise
     return version < SCHEMA_VERSION
 

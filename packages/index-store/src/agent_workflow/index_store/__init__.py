@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         WriterBusy,
     )
     from agent_workflow.index_store.freshness import status
+    from agent_workflow.index_store.moments import parse_moment
     from agent_workflow.index_store.queries import (
         DEFAULT_LIMIT,
         FILTERS,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         IndexReader,
         Selection,
         open_index,
-        parse_moment,
         query,
     )
     from agent_workflow.index_store.reconcile import initialize, rebuild, sync
@@ -55,6 +55,7 @@ _MODULES = {
         "WriterBusy",
     ),
     "freshness": ("status",),
+    "moments": ("parse_moment",),
     "queries": (
         "DEFAULT_LIMIT",
         "FILTERS",
@@ -64,7 +65,6 @@ _MODULES = {
         "IndexReader",
         "Selection",
         "open_index",
-        "parse_moment",
         "query",
     ),
     "reconcile": ("initialize", "rebuild", "sync"),

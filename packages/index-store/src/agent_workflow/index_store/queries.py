@@ -3,12 +3,9 @@
 The statements are the files in ``sql/``. A filter that is not given is NULL and lets every row pass.
 """
 
-import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +16,7 @@ from agent_workflow.index_store.database import open_for_reading
 from agent_workflow.index_store.errors import InvalidQuestion, MissingDatabase
 from agent_workflow.index_store.freshness import measure
 from agent_workflow.index_store.index_files import IndexLocation, explain, locate_index
+from agent_workflow.index_store.moments import parse_moment, to_milliseconds
 from agent_workflow.index_store.reports import Freshness, QueryReport
 from agent_workflow.index_store.state_root import StateRoot, open_state_root
 from agent_workflow.index_store.values import Value
@@ -45,9 +43,6 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 FILTERS = ("session", "state", "category", "executor", "model", "pack", "since", "until")
 DEFAULT_LIMIT = 100
 MAXIMUM_LIMIT = 10_000
-
-_AGE = re.compile(r"(\d{1,6})([smhdw])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True)
@@ -272,42 +267,9 @@ def checked_parameters(kind: str, filters: Filters, limit: int) -> dict[str, Val
 
 
 def _moment(since: str | None) -> float | None:
-    return None if since is None else parse_moment(since, "since")
-
-
-def to_milliseconds(moment: float) -> float:
-    """Return a moment as SQLite tells it, to the millisecond and within its second: a row of it is then still in."""
-    second = math.floor(moment)
-    microseconds = min(round((moment - second) * 1_000_000), 999_000)
-    return second + (microseconds + 500) // 1000 / 1000
+    return None if since is None else to_milliseconds(parse_moment(since, "since"))
 
 
 def _is_text(value: str) -> bool:
     """Tell whether SQLite can take a value; bytes of a terminal that are no UTF-8 arrive as lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
-
-
-def parse_moment(text: str, name: str, now: datetime | None = None) -> float:
-    """Return a moment as seconds of the epoch.
-
-    Args:
-        text: ISO 8601 date or time, or an age (``30s``, ``90m``, ``24h``, ``7d``, ``2w``).
-        name: the filter, for the message.
-        now: what an age counts back from; the present by default.
-
-    Raises:
-        InvalidQuestion: it is neither.
-    """
-    age = _AGE.fullmatch(text)
-    try:
-        if age is not None:
-            back = timedelta(seconds=int(age.group(1)) * _SECONDS[age.group(2)])
-            return ((now or datetime.now(UTC)) - back).timestamp()
-        moment = datetime.fromisoformat(text)
-        if name == "until" and len(text) == len("2026-07-01"):
-            moment += timedelta(days=1, microseconds=-1000)  # a date means the whole day
-        return (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):  # no notation of a time, or in UTC before the year 1 or behind 9999
-        raise InvalidQuestion(
-            f"--{name} {text!r} is no time", hint="an ISO 8601 time such as 2026-07-01T12:00:00Z, or an age such as 24h"
-        ) from None

@@ -10,7 +10,7 @@ from agent_workflow.index_store.errors import UnsafePath
 from agent_workflow.index_store.export.errors import InvalidDestination
 from agent_workflow.index_store.export.snapshot import IndexSnapshot
 from agent_workflow.index_store.index_files import check_file, create_file
-from agent_workflow.index_store.state_root import not_writable
+from agent_workflow.index_store.state_root import not_writable, quoted
 
 HOST_ID_NAME = "host-id"
 _SHAPE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
@@ -56,7 +56,7 @@ def own_host_id(snapshot: IndexSnapshot) -> str:
     finally:
         os.close(descriptor)
     if not _OWN_SHAPE.fullmatch(kept):
-        raise InvalidDestination(f"{path} holds no id of a host", path=str(path), hint=f"rm {path}")
+        raise InvalidDestination(f"{path} holds no id of a host", path=str(path), hint=f"rm {quoted(path)}")
     return kept
 
 

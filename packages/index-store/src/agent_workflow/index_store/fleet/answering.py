@@ -15,7 +15,8 @@ from agent_workflow.index_store.export.store import RemoteStore, Store, open_sto
 from agent_workflow.index_store.fleet.hosts import parts_between, present, read_hosts, standing
 from agent_workflow.index_store.fleet.questions import QUESTIONS, Question, columns_of
 from agent_workflow.index_store.fleet.report import FleetReport
-from agent_workflow.index_store.queries import DEFAULT_LIMIT, FILTERS, Filters, checked_parameters, to_milliseconds
+from agent_workflow.index_store.moments import to_milliseconds
+from agent_workflow.index_store.queries import DEFAULT_LIMIT, FILTERS, Filters, checked_parameters
 from agent_workflow.index_store.values import Value
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from agent_workflow.index_store.errors import IndexStoreError, InvalidQuestion
+from agent_workflow.index_store.moments import age_in_seconds
 from agent_workflow.index_store.retention.judging import (
     UNSEALED_QUIET_SECONDS,
     Judge,
@@ -20,8 +21,6 @@ from agent_workflow.index_store.retention.judging import (
 from agent_workflow.index_store.retention.survey import judge_runs
 from agent_workflow.index_store.state_root import open_state_root
 
-_AGE = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SIZE = re.compile(r"(\d{1,15})([KMGT]?)i?B?", re.ASCII | re.IGNORECASE)
 _UNITS = ("", "K", "M", "G", "T")
 
@@ -209,10 +208,10 @@ def parse_age(text: str, name: str) -> float:
     Raises:
         InvalidQuestion: it is none.
     """
-    match = _AGE.fullmatch(text)
-    if match is None:
+    age = age_in_seconds(text)
+    if age is None:
         raise InvalidQuestion(f"--{name} {text!r} is no age", hint="a number with s, m, h, d or w, for example 30d")
-    return float(int(match.group(1)) * _SECONDS[match.group(2)])
+    return float(age)
 
 
 def parse_size(text: str, name: str) -> int:
