@@ -182,7 +182,7 @@ def test_launcher_that_becomes_the_agent(project: Project) -> None:
     project.wait_for((project.root / "ready").exists)
     project.wait_for(lambda: "player.py" in agent_row(project)["command"])
     killed = json.loads(project.cli("trace", "kill", "run1", "--json").out)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
 
     outcomes = {row["pid"]: row["outcome"] for row in killed["processes"]}
     assert "ended" == outcomes[agent_row(project)["pid"]]
@@ -201,7 +201,7 @@ def test_signal_while_the_agent_is_put_away(project: Project) -> None:
     pid = project.wait_for(lambda: (project.root / "ready").exists() and agent_row(project)["pid"])
     project.wait_for(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
 
     assert [True] == [event["payload"]["interrupted"] for event in project.events("run1", "tool_call")]
     assert agent_row(project)["ended_at"]

@@ -78,7 +78,7 @@ def test_a_hung_run_is_found_and_stopped(started: Project) -> None:
 
     listed = just(started, "procs", "stuck").out
     killed = just(started, "kill", "stuck").out
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
     assert "planner" in listed
     assert "alive" in listed

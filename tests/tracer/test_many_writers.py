@@ -24,7 +24,7 @@ def test_forty_thousand_events(project: Project) -> None:
     processes = [project.start(body, f"run{n}") for n in range(WRITERS)]
 
     polled = poll(project, processes)
-    ended = [(process.communicate(timeout=60), process.returncode) for process in processes]
+    ended = [(process.communicate(timeout=120), process.returncode) for process in processes]
 
     assert [0] * WRITERS == [code for _, code in ended]
     assert b"" == b"".join(err for (_, err), _ in ended)
@@ -96,7 +96,7 @@ def test_first_open_by_eight_at_once(project: Project, tmp_path: Path) -> None:
         ]
         project.wait_for(partial(all_are_ready, folder))
         (folder / "go").touch()
-        faults = [process.communicate(timeout=60)[1] for process in processes]
+        faults = [process.communicate(timeout=120)[1] for process in processes]
 
         assert [b""] * 8 == faults
         with TraceReader(folder / "sssf.db") as reader:
@@ -112,7 +112,7 @@ def test_joined_twice_at_once(project: Project) -> None:
     """Three workflows in one session at once get phases of their own, none overwritten."""
     body = "for n in range(30):\n    with phase('work') as ph:\n        ph.log(n=n)\nsys.exit(run.finish())\n"
     processes = [project.start(body, "both") for _ in range(3)]
-    faults = [process.communicate(timeout=60)[1] for process in processes]
+    faults = [process.communicate(timeout=120)[1] for process in processes]
 
     assert [b""] * 3 == faults
     assert list(range(1, 91)) == [row["seq"] for row in project.rows("phases")]

@@ -266,7 +266,7 @@ def test_hung_agent_is_ended_whole(project: Project, model: ModelServer, agent: 
         output = project.files("run1") / "builder/raw_output.jsonl"
         project.wait_for(lambda: b"sleep 300" in output.read_bytes())
     killed = json.loads(project.cli("trace", "kill", "run1", "--json").out)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
 
     assert "fail" == killed["status"]
     assert project.wait_for(lambda: not processes_below(project.root))

@@ -166,7 +166,7 @@ def test_a_living_run_is_not_finalized(project: Project) -> None:
     assert "running" == project.session("run1")["status"]
     assert "running" == document(project.published("run1"), "status.json")["status"]
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert finalize(project.published("run1"))
 
 
