@@ -181,7 +181,7 @@ def test_launcher_that_becomes_the_agent(project: Project) -> None:
     process = project.start(BUILD.format(prompts=("Build it",)), "run1")
     project.wait_for((project.root / "ready").exists)
     project.wait_for(lambda: "player.py" in agent_row(project)["command"])
-    killed = json.loads(project.cli("trace", "kill", "run1", "--json").out)
+    killed = json.loads(project.cli("trace", "kill", "run1", "--grace", "60", "--json").out)
     process.communicate(timeout=120)
 
     outcomes = {row["pid"]: row["outcome"] for row in killed["processes"]}

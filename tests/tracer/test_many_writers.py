@@ -72,12 +72,13 @@ def check_rebuild_keeps_the_order(project: Project) -> None:
 
 
 OPENER = """
-import sys
+import sys, time
 from pathlib import Path
 from agent_workflow.tracer import Tracer
 folder, name = Path(sys.argv[1]), sys.argv[2]
 (folder / f"ready-{name}").touch()
-while not (folder / "go").exists():
+deadline = time.monotonic() + 200
+while not (folder / "go").exists() and time.monotonic() < deadline:
     pass
 tracer = Tracer(folder / "sssf.db", folder, name, warn=lambda text: sys.exit(text))
 tracer.event("log", "first")

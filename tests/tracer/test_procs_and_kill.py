@@ -56,7 +56,7 @@ def states(project: Project) -> list[str]:
 
 def outcomes(project: Project, code: int = 0) -> list[str]:
     """Return what ``trace kill`` did to the forged session's processes."""
-    done = project.cli("trace", "kill", "forged", "--grace", "1", "--json", code=code)
+    done = project.cli("trace", "kill", "forged", "--grace", "30", "--json", code=code)
     return [row["outcome"] for row in json.loads(done.out)["processes"]]
 
 
@@ -67,7 +67,7 @@ def test_hung_agent_and_its_grandchild(project: Project) -> None:
     project.wait_for_agent()
     listed = json.loads(project.cli("trace", "procs", "run1", "--json").out)["processes"]
 
-    done = json.loads(project.cli("trace", "kill", "run1", "--json").out)
+    done = json.loads(project.cli("trace", "kill", "run1", "--grace", "60", "--json").out)
     process.communicate(timeout=120)
 
     assert [("adw", "alive"), ("agent", "alive")] == [(row["kind"], row["state"]) for row in listed]
@@ -87,7 +87,7 @@ def test_stray_grandchild(project: Project) -> None:
     process = project.start(HANG, "run1")
     project.wait_for_agent()
 
-    project.cli("trace", "kill", "run1")
+    project.cli("trace", "kill", "run1", "--grace", "60")
     process.communicate(timeout=120)
 
     assert {} == processes_below(project.root)

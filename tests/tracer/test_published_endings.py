@@ -282,7 +282,7 @@ def test_stopped_by_trace_kill(project: Project) -> None:
     process = project.start('with phase("work"):\n    Path("in").touch()' + WAIT % "never" + FINISH, "run1")
     project.wait_for((project.root / "in").exists)
 
-    kill_session(project.db, project.data_dir, "run1", print)
+    kill_session(project.db, project.data_dir, "run1", print, grace_seconds=60)
     process.communicate(timeout=120)
 
     assert "executor-interrupted" == verified(project.state_root)["run1"]["attempt_classification"]

@@ -265,7 +265,7 @@ def test_hung_agent_is_ended_whole(project: Project, model: ModelServer, agent: 
     if agent != "opencode":  # whose call is told by its database alone, while the others may be slow to say it
         output = project.files("run1") / "builder/raw_output.jsonl"
         project.wait_for(lambda: b"sleep 300" in output.read_bytes())
-    killed = json.loads(project.cli("trace", "kill", "run1", "--json").out)
+    killed = json.loads(project.cli("trace", "kill", "run1", "--grace", "60", "--json").out)
     process.communicate(timeout=120)
 
     assert "fail" == killed["status"]

@@ -284,7 +284,7 @@ def test_hung_pi_is_killed(pi_project: Project, model: ModelServer) -> None:
     pi_project.wait_for(lambda: model.requests)
     listed = json.loads(pi_project.cli("trace", "procs", "run1", "--json").out)["processes"]
 
-    killed = json.loads(pi_project.cli("trace", "kill", "run1", "--json").out)
+    killed = json.loads(pi_project.cli("trace", "kill", "run1", "--grace", "60", "--json").out)
     process.communicate(timeout=120)
 
     assert [("adw", "alive"), ("agent", "alive")] == [(row["kind"], row["state"]) for row in listed]
