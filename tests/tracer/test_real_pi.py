@@ -246,16 +246,17 @@ def test_tool_calls_are_in_the_database_while_pi_runs(pi_project: Project, model
     """A call can be read from the database before the agent has gone on to its next step."""
     model.turns = [
         Turn("", [("bash", {"command": "echo first"})]),
-        Turn("", [("bash", {"command": "touch go; sleep 2"})]),
+        Turn("", [("bash", {"command": "touch go; until test -e on; do sleep 0.05; done"})]),
         WRITE,
         DONE,
     ]
     process = pi_project.start(BUILD.format(retries=0), "run1")
     try:
         pi_project.wait_for((pi_project.root / "go").exists)
-        seen = [event["name"] for event in pi_project.events("run1", "tool_call")]
+        seen = pi_project.wait_for(lambda: [event["name"] for event in pi_project.events("run1", "tool_call")])
         is_running = process.poll() is None
     finally:
+        (pi_project.root / "on").touch()
         process.communicate(timeout=120)
 
     assert (["bash: echo first"], True) == (seen, is_running)
