@@ -327,7 +327,7 @@ def left_open(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("repair", "publish"), [("next run", False), ("next run", True), ("joined", False), ("trace kill", True)]
+    ("repair", "publish"), [("next run", False), ("next run", True), ("joined", False), ("trace kill", False)]
 )
 def test_process_row_of_an_ended_session(project: Project, repair: str, publish: bool) -> None:
     """Its process is shown as gone, and its row is closed by whoever repairs; its success stays one."""
