@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     made = Project(root, environment)
     made.configure("agents: []\n")
     yield made
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while (leftovers := processes_below(root)) and time.monotonic() < deadline:
         time.sleep(0.05)  # the keeper of a killed workflow needs a moment
     for pid in leftovers:

@@ -1,5 +1,6 @@
 """What an agent's process may do to a workflow: write too much beside its answer, read what is not there, ask again."""
 
+import json
 import sys
 
 from tracer_lab import ENVELOPE, PI_CONFIG, Project
@@ -50,8 +51,26 @@ def test_attempts_are_told_while_the_agent_is_asked_again(project: Project) -> N
 
     row = project.rows("phases")[0]
     (project.root / "on").touch()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
 
     assert (0, b"") == (process.returncode, err)
     assert ("running", 1) == (row["status"], row["attempt"])
     assert ("success", 1) == (project.rows("phases")[0]["status"], project.rows("phases")[0]["attempt"])
+
+
+def test_prompt_file_that_cannot_be_read(project: Project) -> None:
+    """A prompt file of another encoding fails the phase with its name."""
+    project.script([{"text": ENVELOPE}])
+    prompt = project.root / "builder.md"
+    prompt.write_bytes("Prüfe: {{prompt}}".encode("latin-1"))
+    config = project.root / "adws/sssf.config.yaml"
+    config.write_text(config.read_text().replace("builder,", "builder, prompt_engineering: {user: builder.md},"))
+
+    done = project.run(CALL, "run1")
+
+    assert 1 == done.code
+    assert f"{prompt} cannot be read" in project.rows("phases")[0]["error"]
+    assert (
+        "configuration"
+        == json.loads((project.published("run1") / "final-status.json").read_bytes())["failure_category"]
+    )

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-import psutil
 import pytest
 from agent_stand_in import SESSIONS, StandIn, answer
 from tracer_lab import ENVELOPE, Project
 
 from agent_workflow.trace_schema import PAYLOADS
 from agent_workflow.tracer import rebuild
+from agent_workflow.tracer._processes import find
 
 BUILD = """
 with phase("build", kind="agent", owner="builder", retries=1) as ph:
@@ -181,8 +181,8 @@ def test_launcher_that_becomes_the_agent(project: Project) -> None:
     process = project.start(BUILD.format(prompts=("Build it",)), "run1")
     project.wait_for((project.root / "ready").exists)
     project.wait_for(lambda: "player.py" in agent_row(project)["command"])
-    killed = json.loads(project.cli("trace", "kill", "run1", "--json").out)
-    process.communicate(timeout=60)
+    killed = json.loads(project.cli("trace", "kill", "run1", "--grace", "60", "--json").out)
+    process.communicate(timeout=120)
 
     outcomes = {row["pid"]: row["outcome"] for row in killed["processes"]}
     assert "ended" == outcomes[agent_row(project)["pid"]]
@@ -199,9 +199,9 @@ def test_signal_while_the_agent_is_put_away(project: Project) -> None:
     StandIn(project, "codex").say(*answer("codex", ENVELOPE)[:3], code=1, shell=stubborn)
     process = project.start(BUILD.format(prompts=("Build it",)), "run1")
     pid = project.wait_for(lambda: (project.root / "ready").exists() and agent_row(project)["pid"])
-    project.wait_for(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    project.wait_for(lambda: (found := find(pid)) is None or found.is_zombie)
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
 
     assert [True] == [event["payload"]["interrupted"] for event in project.events("run1", "tool_call")]
     assert agent_row(project)["ended_at"]

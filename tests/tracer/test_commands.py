@@ -105,7 +105,7 @@ def test_tail_follows_to_the_end(project: Project) -> None:
     project.wait_for(lambda: project.rows("events", "run1"))
 
     followed = project.cli("trace", "tail", "run1", "-f").out
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
     assert all(f"step {n}" in followed for n in range(6))
     assert "phase_end" in followed.splitlines()[-1]

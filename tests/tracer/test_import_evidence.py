@@ -147,6 +147,7 @@ def test_a_workflow_that_joins_an_imported_session(project: Project, monkeypatch
     assert seal == (project.published(RUN) / "final-receipt.json").read_bytes()
 
 
+@pytest.mark.timeout(900)  # a hundred runs, and each of their seals is looked at again
 def test_killed_at_every_step(project: Project) -> None:
     """Nobody ever sees half a run: there is none, or a sealed one; the next import publishes what is missing, once."""
     program = ROOT / "tests/tracer/lab/kill_at_every_step.py"

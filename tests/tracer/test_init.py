@@ -35,7 +35,7 @@ def started(project: Project) -> Project:
 def just(project: Project, *arguments: str, code: int = 0) -> Finished:
     """Run a recipe."""
     done = subprocess.run(
-        ["just", *arguments], cwd=project.root, env=project.environment, capture_output=True, timeout=60
+        ["just", *arguments], cwd=project.root, env=project.environment, capture_output=True, timeout=120
     )
     finished = Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
     assert code == finished.code, finished
@@ -78,7 +78,7 @@ def test_a_hung_run_is_found_and_stopped(started: Project) -> None:
 
     listed = just(started, "procs", "stuck").out
     killed = just(started, "kill", "stuck").out
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
     assert "planner" in listed
     assert "alive" in listed

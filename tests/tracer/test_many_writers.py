@@ -24,7 +24,7 @@ def test_forty_thousand_events(project: Project) -> None:
     processes = [project.start(body, f"run{n}") for n in range(WRITERS)]
 
     polled = poll(project, processes)
-    ended = [(process.communicate(timeout=60), process.returncode) for process in processes]
+    ended = [(process.communicate(timeout=120), process.returncode) for process in processes]
 
     assert [0] * WRITERS == [code for _, code in ended]
     assert b"" == b"".join(err for (_, err), _ in ended)
@@ -72,12 +72,13 @@ def check_rebuild_keeps_the_order(project: Project) -> None:
 
 
 OPENER = """
-import sys
+import sys, time
 from pathlib import Path
 from agent_workflow.tracer import Tracer
 folder, name = Path(sys.argv[1]), sys.argv[2]
 (folder / f"ready-{name}").touch()
-while not (folder / "go").exists():
+deadline = time.monotonic() + 200
+while not (folder / "go").exists() and time.monotonic() < deadline:
     pass
 tracer = Tracer(folder / "sssf.db", folder, name, warn=lambda text: sys.exit(text))
 tracer.event("log", "first")
@@ -96,7 +97,7 @@ def test_first_open_by_eight_at_once(project: Project, tmp_path: Path) -> None:
         ]
         project.wait_for(partial(all_are_ready, folder))
         (folder / "go").touch()
-        faults = [process.communicate(timeout=60)[1] for process in processes]
+        faults = [process.communicate(timeout=120)[1] for process in processes]
 
         assert [b""] * 8 == faults
         with TraceReader(folder / "sssf.db") as reader:
@@ -112,7 +113,7 @@ def test_joined_twice_at_once(project: Project) -> None:
     """Three workflows in one session at once get phases of their own, none overwritten."""
     body = "for n in range(30):\n    with phase('work') as ph:\n        ph.log(n=n)\nsys.exit(run.finish())\n"
     processes = [project.start(body, "both") for _ in range(3)]
-    faults = [process.communicate(timeout=60)[1] for process in processes]
+    faults = [process.communicate(timeout=120)[1] for process in processes]
 
     assert [b""] * 3 == faults
     assert list(range(1, 91)) == [row["seq"] for row in project.rows("phases")]

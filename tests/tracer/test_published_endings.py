@@ -29,7 +29,7 @@ with phase("build", kind="agent", owner="builder") as ph:
 """
 FINISH = "sys.exit(run.finish())\n"
 WAIT = """
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not Path("%s").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
 """
@@ -225,7 +225,7 @@ def start_hung(project: Project) -> int:
     assert "running" == document(project.published("run1"), "status.json")["status"]
     assert 0 == indexed(project.state_root)["run1"]["evidence_complete"]
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     project.wait_for(lambda: processes_below(project.root) == {})
     return process.pid
 
@@ -282,8 +282,8 @@ def test_stopped_by_trace_kill(project: Project) -> None:
     process = project.start('with phase("work"):\n    Path("in").touch()' + WAIT % "never" + FINISH, "run1")
     project.wait_for((project.root / "in").exists)
 
-    kill_session(project.db, project.data_dir, "run1", print)
-    process.communicate(timeout=30)
+    kill_session(project.db, project.data_dir, "run1", print, grace_seconds=60)
+    process.communicate(timeout=120)
 
     assert "executor-interrupted" == verified(project.state_root)["run1"]["attempt_classification"]
 
@@ -298,7 +298,7 @@ def test_trace_kill_of_a_workflow_whose_agent_fails_first(project: Project) -> N
     project.wait_for_agent()
 
     kill_session(project.db, project.data_dir, "run1", print, grace_seconds=60)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
 
     status = document(project.published("run1"), "final-status.json")
     assert "executor-interrupted" == verified(project.state_root)["run1"]["attempt_classification"]
@@ -349,11 +349,11 @@ def test_two_processes_in_one_session(project: Project) -> None:
     project.wait_for((project.root / "in2").exists)
 
     (project.root / "go").touch()
-    first.communicate(timeout=60)
+    first.communicate(timeout=120)
     run = project.published("run1")
     assert not (run / "final-receipt.json").exists()
     (project.root / "go2").touch()
-    second.communicate(timeout=60)
+    second.communicate(timeout=120)
 
     assert {"run1"} == set(verified(project.state_root))
     assert ["prepared", "running", "running", "completed"] == moves(run, "execution")

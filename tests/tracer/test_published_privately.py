@@ -293,7 +293,7 @@ sys.exit(run.finish())
 
 def test_what_was_not_told_is_told_when_leaving(project: Project) -> None:
     """A process that leaves others at work tells why its phase failed, though the run was locked at that time."""
-    wait = "deadline = time.monotonic() + 60\nwhile not Path('{}').exists() and time.monotonic() < deadline:\n    time.sleep(0.02)\n"  # noqa: E501 - a program in one piece
+    wait = "deadline = time.monotonic() + 120\nwhile not Path('{}').exists() and time.monotonic() < deadline:\n    time.sleep(0.02)\n"  # noqa: E501 - a program in one piece
     stays = project.start("Path('in').touch()\n" + wait.format("go") + "sys.exit(run.finish())\n", "run1")
     project.wait_for((project.root / "in").exists)
     body = """
@@ -313,7 +313,7 @@ sys.exit(run.finish())
 """
     leaves = project.run(body, "run1")
     (project.root / "go").touch()
-    stays.communicate(timeout=60)
+    stays.communicate(timeout=120)
 
     assert (1, 0) == (leaves.code, leaves.err.count("published"))
     assert ["running", "fail"] == moves(project.published("run1"), "phase:build")

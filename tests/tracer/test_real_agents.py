@@ -265,8 +265,8 @@ def test_hung_agent_is_ended_whole(project: Project, model: ModelServer, agent: 
     if agent != "opencode":  # whose call is told by its database alone, while the others may be slow to say it
         output = project.files("run1") / "builder/raw_output.jsonl"
         project.wait_for(lambda: b"sleep 300" in output.read_bytes())
-    killed = json.loads(project.cli("trace", "kill", "run1", "--json").out)
-    process.communicate(timeout=60)
+    killed = json.loads(project.cli("trace", "kill", "run1", "--grace", "60", "--json").out)
+    process.communicate(timeout=120)
 
     assert "fail" == killed["status"]
     assert project.wait_for(lambda: not processes_below(project.root))
@@ -279,13 +279,15 @@ def test_agent_is_seen_while_it_runs(project: Project, model: ModelServer, agent
     """A finished call can be read from the database while the agent goes on."""
     if agent == "gemini":
         pytest.skip("what a shell command of gemini-cli came to is known with its next step only")
-    model.turns = [Turn("", [shell("echo first")[agent]]), Turn("", [shell("touch go; sleep 2")[agent]]), DONE]
+    waits = shell("touch go; until test -e on; do sleep 0.05; done")[agent]
+    model.turns = [Turn("", [shell("echo first")[agent]]), Turn("", [waits]), DONE]
     process = project.start(BUILD.format(prompts=("Build it",)), "run1")
     try:
         project.wait_for((project.root / "go").exists, seconds=120)
         seen = project.wait_for(lambda: project.events("run1", "tool_call"))
         is_running = process.poll() is None
     finally:
+        (project.root / "on").touch()
         process.communicate(timeout=120)
 
     assert ("echo first" in seen[0]["name"], is_running) == (True, True)

@@ -246,17 +246,18 @@ def test_tool_calls_are_in_the_database_while_pi_runs(pi_project: Project, model
     """A call can be read from the database before the agent has gone on to its next step."""
     model.turns = [
         Turn("", [("bash", {"command": "echo first"})]),
-        Turn("", [("bash", {"command": "touch go; sleep 2"})]),
+        Turn("", [("bash", {"command": "touch go; until test -e on; do sleep 0.05; done"})]),
         WRITE,
         DONE,
     ]
     process = pi_project.start(BUILD.format(retries=0), "run1")
     try:
         pi_project.wait_for((pi_project.root / "go").exists)
-        seen = [event["name"] for event in pi_project.events("run1", "tool_call")]
+        seen = pi_project.wait_for(lambda: [event["name"] for event in pi_project.events("run1", "tool_call")])
         is_running = process.poll() is None
     finally:
-        process.communicate(timeout=60)
+        (pi_project.root / "on").touch()
+        process.communicate(timeout=120)
 
     assert (["bash: echo first"], True) == (seen, is_running)
 
@@ -284,8 +285,8 @@ def test_hung_pi_is_killed(pi_project: Project, model: ModelServer) -> None:
     pi_project.wait_for(lambda: model.requests)
     listed = json.loads(pi_project.cli("trace", "procs", "run1", "--json").out)["processes"]
 
-    killed = json.loads(pi_project.cli("trace", "kill", "run1", "--json").out)
-    process.communicate(timeout=30)
+    killed = json.loads(pi_project.cli("trace", "kill", "run1", "--grace", "60", "--json").out)
+    process.communicate(timeout=120)
 
     assert [("adw", "alive"), ("agent", "alive")] == [(row["kind"], row["state"]) for row in listed]
     assert "fail" == killed["status"]
@@ -300,6 +301,6 @@ def test_pi_does_not_outlive_a_killed_workflow(pi_project: Project, model: Model
     pi_project.wait_for((pi_project.root / "started").exists)
 
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
-    assert pi_project.wait_for(lambda: not processes_below(pi_project.root), seconds=10)
+    assert pi_project.wait_for(lambda: not processes_below(pi_project.root))

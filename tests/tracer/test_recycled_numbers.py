@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from supervisor_lab import CONTAINED, can_contain
@@ -47,16 +48,16 @@ keeper.stdin.close()
 was_sent = keeper.wait()
 """
 TRACE_KILL = """
-import tempfile
 from pathlib import Path
 from agent_workflow.tracer import Tracer, _killing
 
-folder, moment, agent = Path(tempfile.mkdtemp()), "2026-01-01T00:00:00.000+00:00", subprocess.Popen(["sleep", "61"])
+folder, moment, agent = Path.cwd(), "2026-01-01T00:00:00.000+00:00", subprocess.Popen(["sleep", "61"])
 tracer = Tracer(folder / "sssf.db", folder, "run1")
 tracer.row("sessions", status="running", started_at=moment, ended_at=None)
 for kind, process in (("adw", target), ("agent", agent)):
-    columns = dict(kind=kind, name="", pid=process.pid, command=" ".join(process.args), started_at=moment, ended_at=None)
-    tracer.numbered_row("processes", **columns, start_marker=_processes.find(process.pid).start_marker)
+    columns = dict(kind=kind, name="", pid=process.pid, command=" ".join(process.args), started_at=moment)
+    marker = _processes.find(process.pid).start_marker
+    tracer.numbered_row("processes", **columns, ended_at=None, start_marker=marker)
 tracer.close()
 end = _killing.end_processes
 _killing.end_processes = lambda *words, **more: (strangers or passes_on(), end(*words, **more))[1]
@@ -78,11 +79,13 @@ sys.exit(1 if was_sent or stranger.poll() is not None else 0)
     [SUPERVISOR, TRACER, TRACE_KILL, KEEPER, KEEPER_LATER],
     ids=["supervisor", "tracer", "trace kill", "keeper", "keeper that was told long ago"],
 )
-def test_a_number_that_passes_on_between_look_and_signal_is_not_signalled(signalled_by: str) -> None:
+def test_a_number_that_passes_on_between_look_and_signal_is_not_signalled(tmp_path: Path, signalled_by: str) -> None:
     """The process is held while it is looked at: what has its number a moment later is a stranger."""
     program = BEGIN + signalled_by + END
 
-    done = subprocess.run([*CONTAINED, sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+    done = subprocess.run(
+        [*CONTAINED, sys.executable, "-c", program], cwd=tmp_path, timeout=120, capture_output=True, text=True
+    )
 
     if done.returncode == 77 or "ns_last_pid" in done.stderr:
         pytest.skip("the kernel does not let us choose the next pid")

@@ -31,6 +31,7 @@ def finalize(run: Path, **options: object) -> bool:
     return finalize_lost(run, reason="its process is gone", actor="supervisor", warn=print, **options)  # type: ignore[arg-type] # whatever the test hands over
 
 
+@pytest.mark.timeout(900)  # a hundred runs, and each of their seals is looked at again
 @pytest.mark.parametrize("what", ["publish", "finalize"])
 def test_killed_at_every_step(project: Project, what: str) -> None:
     """Killed before any step there is no seal or a good one; the next workflow completes and seals all of them."""
@@ -166,7 +167,7 @@ def test_a_living_run_is_not_finalized(project: Project) -> None:
     assert "running" == project.session("run1")["status"]
     assert "running" == document(project.published("run1"), "status.json")["status"]
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert finalize(project.published("run1"))
 
 

@@ -22,7 +22,7 @@ def test_signal(project: Project, number: signal.Signals) -> None:
     process = start_hung(project)
 
     process.send_signal(number)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
 
     assert 128 + number == process.returncode
     assert {} == processes_below(project.root)
@@ -37,7 +37,7 @@ def test_agent_is_killed_by_somebody_else(project: Project) -> None:
     agent = next(row for row in project.rows("processes") if row["kind"] == "agent")
 
     os.kill(agent["pid"], signal.SIGKILL)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
 
     assert 1 == process.returncode
     assert {} == processes_below(project.root)
@@ -82,7 +82,7 @@ def test_two_signals(project: Project) -> None:
     process.send_signal(signal.SIGTERM)
     time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
 
     first = signal.Signals(process.returncode - 128)
     assert first in (signal.SIGTERM, signal.SIGINT)
@@ -159,8 +159,8 @@ def test_sigkill_then_next_run(project: Project, whole_group: bool) -> None:
     """A killed run is shown as lost, leaves no agent behind, and is closed by the next run."""
     process = start_hung(project)
     (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
-    out, _ = process.communicate(timeout=30)
-    project.wait_for(lambda: processes_below(project.root) == {}, seconds=5)
+    out, _ = process.communicate(timeout=120)
+    project.wait_for(lambda: processes_below(project.root) == {})
     with TraceReader(project.db) as reader:
         shown = reader.session("run1")["shown_status"]
 
@@ -175,7 +175,7 @@ def test_sigkill_then_trace_kill(project: Project) -> None:
     """A lost run is closed by ``trace kill``, once."""
     process = start_hung(project)
     process.kill()
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
 
     first = kill_session(project.db, project.data_dir, "run1", print)
     second = kill_session(project.db, project.data_dir, "run1", print)
@@ -189,7 +189,7 @@ def test_sigkill_then_joined(project: Project) -> None:
     """Joining a lost session first closes what was lost, then goes on after it."""
     process = start_hung(project)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
     done = project.run('with phase("again") as ph:\n    pass\nsys.exit(run.finish())\n', "run1")
 
@@ -212,7 +212,7 @@ with phase("work") as ph:
         acks = project.root / f"acks-run{n}"
         project.wait_for(partial(is_longer, acks, 5_000 * n), seconds=120)
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
         told = acks.read_text().rpartition("\n")[0].split("\n")
         lines = (project.files(f"run{n}") / "events.jsonl").read_bytes().split(b"\n")
         assert set(told) <= {json.loads(line)["event_id"] for line in lines[:-1]}
@@ -287,7 +287,7 @@ def test_session_that_is_just_starting_is_left_alone(project: Project) -> None:
     body = "with phase('work') as ph:\n    ph.log(n=1)\nsys.exit(run.finish())\n"
     for round_ in range(3):
         processes = [project.start(body, f"run{round_}{n}") for n in range(6)]
-        faults = [process.communicate(timeout=60)[1] for process in processes]
+        faults = [process.communicate(timeout=120)[1] for process in processes]
         assert [b""] * 6 == faults
 
     assert [] == [event for n in range(18) for event in project.events(f"run{n // 6}{n % 6}", "error")]
@@ -327,7 +327,7 @@ def left_open(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("repair", "publish"), [("next run", False), ("next run", True), ("joined", False), ("trace kill", True)]
+    ("repair", "publish"), [("next run", False), ("next run", True), ("joined", False), ("trace kill", False)]
 )
 def test_process_row_of_an_ended_session(project: Project, repair: str, publish: bool) -> None:
     """Its process is shown as gone, and its row is closed by whoever repairs; its success stays one."""

@@ -112,12 +112,15 @@ def test_what_tests_leave_running_holds_nothing_up(tmp_path: Path) -> None:
 def test_slow_tests_are_ended_with_what_they_started(tmp_path: Path) -> None:
     """The command and what runs below it are gone when the gate has failed."""
     command = ["sh", "-c", "sleep 300 & echo $! > below; wait"]
-    gate = tests_pass(command, timeout_seconds=2)
+    pid = ""
+    for seconds in (1, 10, 60):  # on a busy machine it may take its time to start
+        report = tests_pass(command, timeout_seconds=seconds)(context(tmp_path, BuildOutput()))
+        pid = (tmp_path / "below").read_text().strip() if (tmp_path / "below").exists() else ""
+        if pid:
+            break
 
-    report = gate(context(tmp_path, BuildOutput()))
-
-    assert ["took longer than 2 s"] == [check.note for check in report.checks]
-    below = find(int((tmp_path / "below").read_text()))
+    assert [f"took longer than {seconds} s"] == [check.note for check in report.checks]
+    below = find(int(pid))
     assert below is None or below.is_zombie
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent_workflow.tracer import TraceWriteFailed
+from agent_workflow.tracer._files import SessionFiles
 from agent_workflow.tracer._journal import Journal, records, torn_tail
+from agent_workflow.tracer._replay import StateFollower, replay_state
 
 
 def test_records_come_back_in_order(tmp_path: Path) -> None:
@@ -73,6 +75,24 @@ def test_damage_in_the_middle(tmp_path: Path, line: bytes) -> None:
     assert [{"n": 1}, None, {"n": 3}] == [record.value for record in found]
     assert found[1].fault
     assert 2 == found[1].number
+
+
+def test_rows_are_followed(tmp_path: Path) -> None:
+    """What was written since the last look is added to the rows; a line that is not finished is read when it is."""
+    files = SessionFiles(tmp_path)
+    follower = StateFollower(files)
+    line = b'{"table": "phases", "row": {"phase_id": "%s", "status": "running"}}\n'
+
+    assert [] == follower.read().of("phases")
+    files.state.write_bytes(line % b"a" + b"damaged\n" + (line % b"b")[:9])
+    assert ["a"] == [row["phase_id"] for row in follower.read().of("phases")]
+    with files.state.open("ab") as stream:
+        stream.write((line % b"b")[9:] + (line % b"a").replace(b"running", b"fail"))
+    assert [("a", "fail"), ("b", "running")] == [
+        (row["phase_id"], row["status"]) for row in follower.read().of("phases")
+    ]
+    assert replay_state(files).rows == follower.read().rows
+    assert 1 == len(follower.read().faults)
 
 
 def test_separators_inside_of_strings_split_nothing(tmp_path: Path) -> None:

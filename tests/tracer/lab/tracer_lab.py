@@ -245,7 +245,7 @@ class Project:
         """Read all seven tables, each sorted, for comparison."""
         return {table: sorted((tuple(row.values()) for row in self.rows(table)), key=repr) for table in TABLES}
 
-    def wait_for(self, condition: Callable[[], Any], seconds: float = 30) -> Any:
+    def wait_for(self, condition: Callable[[], Any], seconds: float = 120) -> Any:
         """Poll until something is true and return it."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -17,6 +17,7 @@ from agent_workflow.tracer._prompts import (
     correction,
     output_instructions,
     previous_envelope,
+    read_template,
     render,
     save_prompt,
 )
@@ -128,7 +129,7 @@ class Exchange:
 
     def _first_prompt(self) -> str:
         values = self._values()
-        template = self.agent.user.read_text(encoding="utf-8") if self.agent.user else "{{prompt}}"
+        template = read_template(self.agent.user) if self.agent.user else "{{prompt}}"
         text = render(template, values)
         if self.agent.user is None and self.call.previous is not None:
             text += f"\n\nThe agent before you handed over:\n{values['previous_envelope']}"
@@ -147,7 +148,7 @@ class Exchange:
 
     def _send(self, prompt: str) -> SendOutcome:
         self.phase.sends += 1
-        system = render(self.agent.system.read_text(encoding="utf-8"), self._values()) if self.agent.system else ""
+        system = render(read_template(self.agent.system), self._values()) if self.agent.system else ""
         label = f"{self.phase.seq:02d}_{self.phase.params.name}.{self.phase.sends}"
         saved = save_prompt(self.folder / "prompts", label, system, prompt, self.phase.run.tracer.redactor)
         send = self._as_send(prompt, system, saved)

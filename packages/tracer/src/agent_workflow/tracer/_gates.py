@@ -186,9 +186,9 @@ def _run_tests(command: Sequence[str], root: Path, timeout_seconds: float) -> Ga
         finally:
             if process.returncode is None:  # also when a signal ends the workflow
                 _end_tests(process)
-        start = max(0, output.seek(0, os.SEEK_END) - 4 * _NOTE_CHARACTERS)
-        output.seek(start)
-        words = output.read().decode("utf-8", "replace").strip()
+        size = os.fstat(output.fileno()).st_size
+        end = os.pread(output.fileno(), 4 * _NOTE_CHARACTERS, max(0, size - 4 * _NOTE_CHARACTERS))
+    words = end.decode("utf-8", "replace").strip()
     note = f"exit {code}\n{words[-_NOTE_CHARACTERS:]}".strip()
     return GateReport("tests_pass", [Check(item, code == 0, note)])
 

@@ -110,11 +110,13 @@ class Record(NamedTuple):
         number: line number from 1.
         value: the object, or ``None`` when the line is damaged.
         fault: why it is damaged, else empty.
+        end: offset of the byte behind it.
     """
 
     number: int
     value: dict[str, Any] | None
     fault: str
+    end: int
 
 
 def records(path: Path, offset: int = 0) -> Iterator[Record]:
@@ -132,14 +134,15 @@ def records(path: Path, offset: int = 0) -> Iterator[Record]:
     except FileNotFoundError:
         return
     with stream:
-        stream.seek(offset)
+        end = stream.seek(offset)
         for number, line in enumerate(stream, start=1):  # bytes are split on b"\n" only
             if not line.endswith(b"\n"):
                 return
+            end += len(line)
             try:
-                yield Record(number, decode_record(line), "")
+                yield Record(number, decode_record(line), "", end)
             except ValueError as error:
-                yield Record(number, None, str(error))
+                yield Record(number, None, str(error), end)
 
 
 def torn_tail(path: Path) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from agent_workflow.tracer._errors import ConfigError
 from agent_workflow.tracer._redaction import Redactor
 
 if TYPE_CHECKING:
@@ -24,6 +25,18 @@ class SavedPrompt(NamedTuple):
 def render(template: str, values: Mapping[str, Any]) -> str:
     """Fill ``{{name}}`` placeholders; a name without a value stays as it is, so that it can be seen."""
     return _PLACEHOLDER.sub(lambda found: str(values.get(found[1], found[0])), template)
+
+
+def read_template(path: Path) -> str:
+    """Read a prompt file of the configuration.
+
+    Raises:
+        ConfigError: it cannot be read, or is no UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}", path=path) from error
 
 
 def previous_envelope(envelope: "EnvelopeBase | None") -> str:

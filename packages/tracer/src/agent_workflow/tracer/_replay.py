@@ -69,15 +69,29 @@ class SessionState:
         return next(iter(self.rows["sessions"].values()), {})
 
 
+class StateFollower:
+    """Reads every row but the events, the next time only what was written since."""
+
+    def __init__(self, files: SessionFiles) -> None:
+        self._files = files
+        self._state = SessionState()
+        self._read_to = 0
+
+    def read(self) -> SessionState:
+        """Return the rows of now; the same object each time."""
+        self._state.is_native = self._files.state.exists()
+        for record in records(self._files.state, self._read_to):
+            self._read_to = record.end
+            if record.value is None:
+                self._state.faults.append(Fault(self._files.state.name, record.number, record.fault))
+            else:
+                self._state.apply(record.value)
+        return self._state
+
+
 def replay_state(files: SessionFiles) -> SessionState:
     """Read every row but the events."""
-    state = SessionState(is_native=files.state.exists())
-    for record in records(files.state):
-        if record.value is None:
-            state.faults.append(Fault(files.state.name, record.number, record.fault))
-        else:
-            state.apply(record.value)
-    return state
+    return StateFollower(files).read()
 
 
 def replay(files: SessionFiles) -> SessionState:

@@ -14,7 +14,7 @@ from agent_workflow.tracer._json import clip
 from agent_workflow.tracer._kill_request import ENDED_BY_KILL, was_asked_to_end
 from agent_workflow.tracer._params import PhaseParams
 from agent_workflow.tracer._phase import Phase, opening_row
-from agent_workflow.tracer._replay import replay_state, session_lock
+from agent_workflow.tracer._replay import StateFollower, replay_state, session_lock
 from agent_workflow.tracer._signals import WayOut
 from agent_workflow.tracer._spend import recorded_spend, refused_since
 from agent_workflow.tracer._tracer import Tracer, say
@@ -51,6 +51,7 @@ class Run:
         self._exit_code: int | None = None
         self._began = _clock.now()
         self._own_phases: set[str] = set()
+        self._followed = StateFollower(self.files)
 
     @property
     def files(self) -> SessionFiles:
@@ -127,7 +128,7 @@ class Run:
             The sequence number and the id.
         """
         with session_lock(self.files):
-            taken = [row.get("seq") or 0 for row in replay_state(self.files).of("phases")]
+            taken = [row.get("seq") or 0 for row in self._followed.read().of("phases")]
             seq = max(taken, default=0) + 1
             phase_id = f"{self.adw_id}_{seq:02d}_{params.name}"
             self.tracer.row("phases", **opening_row(params, phase_id, seq))
