@@ -54,6 +54,20 @@ def test_suspending_a_job_of_a_recorded_shell(lab: Lab, screens: list[Screen]) -
     assert b"outside 0" in screen.rest()
 
 
+def test_terminal_goes_away(lab: Lab, screens: list[Screen]) -> None:
+    """A command that outlives its terminal by nohup finds no more keys there, and does not wait for ever."""
+    program = "echo $$ > pid; echo ready; read line || touch over"
+    screens.append(screen := Screen(lab, "sh", "-c", program, script='trap "" HUP; exec "$@"'))
+    screen.wait_for(b"ready")
+    wait_for(lambda: is_raw(screen), "the terminal to be raw")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, screen.master)
+    os.close(null)
+
+    wait_for((lab.root / "over").exists, "the end of the command")
+    wait_for(lambda: lab.session()["status"] != "running", "the end of the session")
+
+
 def test_keys_after_the_end_are_the_shells(lab: Lab, screens: list[Screen]) -> None:
     """What is typed while the recorder still writes is not taken from whoever reads the terminal next."""
     program = "echo $$ > pid; echo ready; read line"

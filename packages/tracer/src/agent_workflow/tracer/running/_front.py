@@ -263,11 +263,20 @@ class Front:
     def _hand_keys_on(self, can_be_read: bool) -> None:
         assert self._terminal is not None  # noqa: S101 - there are no keys without one
         keys = self._terminal.read_keys() if can_be_read else b""
+        if can_be_read and not keys and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+            self._hang_up()  # otherwise a signal says so
         asks_to_suspend = bool(keys) and self._terminal.asks_to_suspend(keys, self._launch.pid)
         if self._terminal.is_typing:
             self._terminal.type_keys()
         if asks_to_suspend and signal.getsignal(signal.SIGTSTP) != signal.SIG_IGN:
             self._suspend(with_group=True)
+
+    def _hang_up(self) -> None:
+        """Let the user's terminal, which has gone, be gone for the command, too."""
+        assert self._terminal is not None  # noqa: S101 - it has gone
+        self._terminal.hang_up()
+        for channel in filter(self._is_terminal, self._channels):
+            channel.end()
 
     def _listen(self) -> None:
         for kind, *rest in self._line.listen():

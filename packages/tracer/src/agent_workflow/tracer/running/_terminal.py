@@ -145,6 +145,12 @@ class Terminal:
             self.is_raw = False
             _restore_settings(self.output, self.saved)
 
+    def hang_up(self) -> None:
+        """Take the command's terminal from it: it reads the end, and cannot write, as at one that has gone."""
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, self.master, inheritable=False)
+        os.close(null)
+
     def copy_size(self) -> None:
         """Give the command's terminal the size of the user's; the system tells the command."""
         try:
