@@ -152,6 +152,8 @@ class Channel:
                     self._held = b""
                     self._look()
                 else:
+                    if self.spilled - self.base >= _RECYCLE_BYTES:
+                        self._look()  # it may be emptied now
                     return not has_ended
         except OSError as error:
             if error.errno not in (errno.EPIPE, errno.EIO):

@@ -104,6 +104,7 @@ class Front:
         """Wait for something to happen and see to it."""
         line, terminal, has_ended = self._line, self._terminal, self.status is not None
         sources = [channel.source for channel in self._channels if channel.wants]
+        is_held_up = len(sources) < sum(channel.source >= 0 for channel in self._channels)
         reading = [self._launch.wake, *sources]
         writing = [line.outbox] if line.is_waiting else []
         if line.answers >= 0:
@@ -113,7 +114,6 @@ class Front:
             writing += [terminal.master] if terminal.is_typing else []
         ready, able = until_ready(reading, writing, self._patience())
         if has_ended:
-            is_held_up = any(channel.source >= 0 and not channel.wants for channel in self._channels)
             self._linger.note(something_came=not ready.isdisjoint(sources), is_held_up=is_held_up)
         self._take(ready)
         if line.outbox in able:
@@ -147,7 +147,9 @@ class Front:
 
     def _announce(self) -> None:
         for channel in self._channels:
-            if not self._line.is_waiting and self._announced[channel.name] != channel.spilled:
+            if self._line.answers < 0:
+                channel.recycle(channel.spilled)  # nobody records it any more
+            elif not self._line.is_waiting and self._announced[channel.name] != channel.spilled:
                 self._announced[channel.name] = channel.spilled
                 self._line.tell("data", channel.name, channel.spilled, f"{time.time():.3f}")
 
@@ -255,7 +257,7 @@ class Front:
         self._resume()
 
     def _resume(self) -> None:
-        if self._terminal is not None:
+        if self._terminal is not None and self.status is None:
             self._terminal.make_raw()
             self._terminal.copy_size()
         self._pass_on(signal.SIGCONT)
