@@ -31,10 +31,10 @@ def run(project: Project, *words: str, options: tuple[str, ...] = ()) -> "subpro
     )
 
 
-def start(project: Project, script: str) -> "subprocess.Popen[bytes]":
-    """Record a shell's script that makes a file ``in`` when it is at work; return once its process is recorded."""
+def start(project: Project, script: str, *interpreter: str) -> "subprocess.Popen[bytes]":
+    """Record a script, a shell's by default, that makes a file ``in`` at work; return once its process is recorded."""
     process = subprocess.Popen(
-        [AGENT_WORKFLOW, "run", "--", "sh", "-c", script],
+        [AGENT_WORKFLOW, "run", "--", *(interpreter or ("sh",)), "-c", script],
         cwd=project.root,
         env=project.environment,
         stdin=subprocess.DEVNULL,
@@ -143,8 +143,15 @@ def test_recorder_is_killed(project: Project) -> None:
 @pytest.mark.parametrize("code", [0, 3])
 def test_trace_kill_is_no_success(project: Project, code: int) -> None:
     """Though the command ends well when it is told to end; its caller gets its exit code all the same."""
-    script = f"trap 'exit {code}' TERM; touch in; while true; do sleep 0.05; done"
-    with start(project, script) as process:
+    # No shell: dash may forget a signal that comes while it starts a program.
+    script = f"""
+import os, pathlib, signal
+signal.signal(signal.SIGTERM, lambda *_: os._exit({code}))
+pathlib.Path("in").touch()
+while True:
+    signal.pause()
+"""
+    with start(project, script, sys.executable) as process:
         adw_id = project.rows("sessions")[-1]["adw_id"]
         report = kill_session(project.db, project.data_dir, adw_id, print, grace_seconds=60)
         process.wait(SECONDS)

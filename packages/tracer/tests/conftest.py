@@ -1,5 +1,6 @@
 """Fixtures around recorded commands."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # running_lab
 
 from running_lab import Lab
+from screen_lab import Screen
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,3 +31,15 @@ def lab(tmp_path: Path) -> Lab:
     root = tmp_path / "lab"
     root.mkdir()
     return Lab(root)
+
+
+@pytest.fixture
+def screens(lab: Lab) -> Iterator[list[Screen]]:
+    """End what a failing test has left."""
+    made: list[Screen] = []
+    yield made
+    for screen in made:
+        os.close(screen.master)
+        if screen.code is None:
+            os.kill(screen.pid, signal.SIGKILL)
+            os.waitpid(screen.pid, 0)

@@ -134,6 +134,22 @@ RECORDS = st.lists(
 
 
 @pytest.mark.parametrize("agent", READERS)
+@pytest.mark.parametrize("kind", [["list"], {"object": 1}, None, 7, True])
+def test_type_that_is_no_word(agent: str, kind: object) -> None:
+    """A record whose type, or what it is about, has a type of another kind is one that nobody knows."""
+    reader = READERS[agent]()
+    for record in (
+        {"type": kind},
+        {"type": "system", "subtype": kind},
+        {"type": "item.started", "item": {"type": kind}},
+        {"type": "item.completed", "item": {"type": kind}},
+    ):
+        list(reader.read(json.dumps(record).encode(), AT))
+
+    assert str(kind) in reader.outcome(0, AT).unknown
+
+
+@pytest.mark.parametrize("agent", READERS)
 @given(records=RECORDS)
 def test_no_stream_can_stop_a_reader(agent: str, records: list[Any]) -> None:
     """Whatever a stream holds, reading goes on, and what is summed up can be written."""

@@ -325,3 +325,21 @@ def test_a_time_that_is_in_no_calendar(trace: Trace, tmp_path: Path, at: object)
     trace.take(tmp_path / f"{FIRST}.jsonl")
 
     assert [30] == list(trace.tokens().values())
+
+
+def test_more_calls_are_open_than_can_be_remembered(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is read anew when it has grown, and comes to the same."""
+    monkeypatch.setattr("agent_workflow.tracer._json._MAX_VALUE_CHARACTERS", 5_000)
+    called = [tool_use(f"t{number}", f"{number}" * 1_000) for number in range(8)]
+    file = tmp_path / f"{FIRST}.jsonl"
+    file.write_bytes(lines(prompt(FIRST, "One", 0), *(answer(FIRST, "a", 1, call) for call in called)))
+    trace.take(file)
+    with file.open("ab") as stream:
+        stream.write(lines(returned(FIRST, "t1", 2), answer(FIRST, "b", 3)))
+
+    trace.take(file)
+
+    assert [30] == list(trace.tokens().values())
+    assert [True] == [call["ok"] for call in trace.payloads("tool_call") if "interrupted" not in call]

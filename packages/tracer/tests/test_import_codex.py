@@ -85,8 +85,8 @@ def test_a_total_that_is_told_again_is_no_spend(trace: Trace, tmp_path: Path) ->
 
 
 def test_a_call_is_told_from_two_totals(trace: Trace, tmp_path: Path) -> None:
-    """Where the newest call is not told by itself; a total that falls began anew."""
-    told = [count(2, 100, None), count(3, 170, None), count(4, 30, None)]
+    """Where a call is not told by itself: a total that is told again adds nothing, one that falls began anew."""
+    told = [count(2, 100, None), count(3, 170, None), count(3.5, 170, None), count(4, 30, None)]
     file = rollout(tmp_path, PARENT, meta(PARENT, 0), *turn(EARLY, 1, "One"), *told, over(5))
 
     trace.take(file)

@@ -223,6 +223,7 @@ def test_what_is_nobody_s_session_is_passed_over(trace: Trace, tmp_path: Path, f
     (tmp_path / "settings.json").write_text('{"theme": "dark"}')
     (tmp_path / "stream.jsonl").write_bytes(lines({"type": "system", "subtype": "init", "session_id": "x"}))
     (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "schema.json").write_text('{"type": ["object", "null"]}')
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "loop").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe.jsonl")
@@ -232,7 +233,7 @@ def test_what_is_nobody_s_session_is_passed_over(trace: Trace, tmp_path: Path, f
     assert [f"claude_code-{FIRST}"] == list(trace.tokens())
     assert ([], []) == (report.damaged, report.unreadable)
     assert 1 == sum(report.agents.values())
-    assert 5 == report.foreign
+    assert 6 == report.foreign
 
 
 def test_a_folder_that_cannot_be_read_is_told(trace: Trace, tmp_path: Path, file: Path) -> None:

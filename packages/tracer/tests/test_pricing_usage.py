@@ -205,3 +205,22 @@ def test_a_model_whose_own_name_has_a_slash(recorder: Tracer) -> None:
 
     assert wanted is not None
     assert wanted.cost == priced.estimated
+
+
+def test_imported_tokens_that_no_component_accounts_for(tmp_path: Path) -> None:
+    """A total that an agent told is the sessions' and the usage's alike, whatever its parts come to."""
+    told = {"role": "assistant", "stopReason": "stop", "model": "m", "usage": {"input": 10, "totalTokens": 25}}
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(
+        lines(
+            {"type": "session", "id": "s", "cwd": "/", "timestamp": "2026-03-01T00:00:00.000Z"},
+            {"type": "message", "id": "a", "timestamp": "2026-03-01T00:00:01.000Z", "message": told},
+        )
+    )
+    trace = Trace(tmp_path / "trace")
+    trace.take(file)
+
+    _, whole = sum_usage(read_spend([trace.db]), "model", ZoneInfo("UTC"))
+
+    assert [25] == list(trace.tokens().values())
+    assert (25, 15) == (whole.total, whole.other)

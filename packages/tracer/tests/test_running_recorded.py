@@ -205,6 +205,25 @@ for n in range(6):
     assert 6 * 128 * 65536 == lab.end()["stdout_bytes"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name cannot be seen")
+def test_large_output_that_nobody_records_is_recycled(lab: Lab) -> None:
+    """Once the recorder has gone, what the reader has is enough."""
+    program = "import os, sys; input(); [os.write(1, bytes(65536)) for _ in range(320)]; input()"
+    with lab.start(sys.executable, "-c", program, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        wait_for(lambda: len(lab.rows("processes")) == 2, "the recorder")
+        (recorder,) = [row["pid"] for row in lab.rows("processes") if row["kind"] == "adw"]
+        os.kill(recorder, signal.SIGKILL)
+        wait_for_end(recorder)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert 320 * 65536 == len(process.stdout.read(320 * 65536))
+
+        wait_for(lambda: spilled(process.pid) < 1 << 24, "the spill to be emptied")
+        process.stdin.close()
+
+
 def test_disk_that_takes_no_more(lab: Lab) -> None:
     """Where no file can grow, neither the spill nor the session's, every byte still gets through, and that is told."""
     program = "import os\nfor n in range(60): os.write(1, bytes([n]) * 50_000)\nos._exit(3)"

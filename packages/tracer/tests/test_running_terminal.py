@@ -1,19 +1,12 @@
 """A recorded command at a terminal: it sees one, of the right size, and keys reach it once and as they are."""
 
-import fcntl
 import os
-import pty
-import select
 import signal
-import struct
-import subprocess
 import sys
-import termios
-import time
-from collections.abc import Iterator
 
 import pytest
-from running_lab import RUN, SECONDS, Lab, is_alive, wait_for
+from running_lab import Lab, is_alive, wait_for
+from screen_lab import Screen, is_raw, parent_of
 
 LOOK = "import os; print([os.isatty(n) for n in (0, 1, 2)], os.get_terminal_size(1 if os.isatty(1) else 2))"
 COUNTING = """
@@ -45,75 +38,6 @@ while not data.endswith(b"q"):
     data += os.read(0, 100)
 os.write(1, repr(data).encode())
 """
-
-
-class Screen:
-    """A terminal with a command in its foreground."""
-
-    def __init__(self, lab: Lab, *command: str, script: str = "") -> None:
-        """Start a command; a script decides what becomes of its streams."""
-        words = [*RUN, "--", *command]
-        self.seen = b""
-        self.code: int | None = None
-        self.pid, self.master = pty.fork()
-        if self.pid == 0:
-            os.chdir(lab.root)
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)
-            argv = ["/bin/sh", "-c", script, "sh", *words] if script else words
-            os.execvpe(argv[0], argv, {**lab.environment, "TERM": "xterm"})
-        self.resize(91, 33)
-
-    def resize(self, columns: int, lines: int) -> None:
-        """Give the terminal a size."""
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-
-    def type(self, keys: bytes) -> None:
-        """Press keys."""
-        os.write(self.master, keys)
-
-    def wait_for(self, text: bytes) -> bytes:
-        """Read until a text has been printed; return all that came before and it."""
-        deadline = time.monotonic() + SECONDS
-        while text not in self.seen:
-            assert time.monotonic() < deadline, self.seen
-            if not self._read():
-                raise AssertionError(f"{text!r} did not come: {self.seen!r}")
-        before, _, self.seen = self.seen.partition(text)
-        return before + text
-
-    def rest(self) -> bytes:
-        """Read until the command has ended."""
-        while self._read():
-            pass
-        seen, self.seen = self.seen, b""
-        self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return seen
-
-    def settings(self) -> list[object]:
-        """Return the settings of the terminal."""
-        return list(termios.tcgetattr(self.master))
-
-    def _read(self) -> bool:
-        if not select.select([self.master], [], [], SECONDS)[0]:
-            raise AssertionError(f"it neither prints nor ends: {self.seen!r}")
-        try:
-            data = os.read(self.master, 65536)
-        except OSError:
-            return False
-        self.seen += data
-        return bool(data)
-
-
-@pytest.fixture
-def screens(lab: Lab) -> Iterator[list[Screen]]:
-    """End what a failing test has left."""
-    made: list[Screen] = []
-    yield made
-    for screen in made:
-        os.close(screen.master)
-        if screen.code is None:
-            os.kill(screen.pid, signal.SIGKILL)
-            os.waitpid(screen.pid, 0)
 
 
 def test_terminal_is_one(lab: Lab, screens: list[Screen]) -> None:
@@ -257,31 +181,3 @@ def test_settings_are_restored_when_we_are_ended(lab: Lab, screens: list[Screen]
     wait_for(lambda: screen.settings() == before, "the settings")
     screen.type(b"\r")
     screen.rest()
-
-
-def test_suspending(lab: Lab, screens: list[Screen]) -> None:
-    """Ctrl-Z stops the command and us, with the terminal as it was; both go on when the shell says so."""
-    script = 'set -m; stty -a > before; "$@"; stty -a > suspended; fg; exit $?'
-    program = "echo $$ > pid; echo ready; read line; echo went on with $line; exit 6"
-    screens.append(screen := Screen(lab, "sh", "-c", program, script=script))
-    screen.wait_for(b"ready")
-    pid = int((lab.root / "pid").read_text())
-    wait_for(lambda: is_raw(screen), "the terminal to be raw")
-
-    screen.type(b"\x1a")
-    wait_for(lambda: (lab.root / "suspended").read_text() == (lab.root / "before").read_text(), "the shell")
-    wait_for(lambda: is_raw(screen), "the shell to bring it back")
-    screen.type(b"it\r")
-
-    assert b"went on with it" in screen.rest()
-    assert (6, False) == (screen.code, is_alive(pid))
-
-
-def is_raw(screen: Screen) -> bool:
-    """Tell whether a terminal lets keys through as they are."""
-    return not termios.tcgetattr(screen.master)[3] & termios.ICANON
-
-
-def parent_of(pid: int) -> int:
-    """Return the parent of a process."""
-    return int(subprocess.run(["ps", "-o", "ppid=", "-p", str(pid)], capture_output=True, check=True).stdout)

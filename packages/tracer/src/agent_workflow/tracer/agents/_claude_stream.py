@@ -181,7 +181,7 @@ class ClaudeStream(JsonStream):
         return tuple(self._denied.get(one.tool_call_id, one) for one in self._results.denials)
 
     def _system(self, record: dict[str, Any], _: str) -> Iterable[Seen]:
-        subtype = record.get("subtype")
+        subtype = words(record.get("subtype"))
         if subtype == "init":
             self.model = words(record.get("model"))
             self._is_running = True  # a background task that ends wakes the agent again after its result
@@ -194,7 +194,7 @@ class ClaudeStream(JsonStream):
             self._messages.forget_context()
             return [Compacted(mapping(record.get("compact_metadata")), None)]
         elif subtype not in _QUIET:
-            self.unknown[f"system/{str(subtype)[:80]}"] += 1
+            self.unknown[f"system/{subtype[:80]}"] += 1
         return []
 
     def _assistant(self, record: dict[str, Any], at: str) -> Iterable[Seen]:

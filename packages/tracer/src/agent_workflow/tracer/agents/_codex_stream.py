@@ -169,7 +169,7 @@ class CodexStream(JsonStream):
     def _item_started(self, record: dict[str, Any], at: str) -> Iterable[Seen]:
         item = mapping(record.get("item"))
         self._has_items = True
-        if item.get("type") not in _NO_TOOLS:
+        if words(item.get("type")) not in _NO_TOOLS:
             self.calls.start(words(item.get("id")), _tool(item), _args(item), at)
         return []
 

@@ -92,12 +92,12 @@ class JsonStream:
             self.damaged += 1
             return []
         self.look(record)
-        kind = record.get("type")
-        handler = self.handlers.get(kind) if isinstance(kind, str) else None
+        kind = words(record.get("type"))
+        handler = self.handlers.get(kind)
         if handler is not None:
             return handler(self, record, at)
         if kind not in self.ignored:
-            self.unknown[str(kind)[:100]] += 1
+            self.unknown[str(record.get("type"))[:100]] += 1
         return []
 
     def look(self, record: dict[str, Any]) -> None:

@@ -213,11 +213,14 @@ class CodexReader(SessionReader):
         counted = codex_usage(mapping(total))
         if not isinstance(total, dict) or counted.total == 0:
             return
-        usage = codex_usage(last) if isinstance(last, dict) else self._since(counted)
         told = {name: getattr(counted, name) for name in COMPONENTS}
         lane = self.facts.lane
         turn = self.turn(lane, at, is_copy=self.replays)
-        if told != self.total:  # else the same count is told again
+        is_again = told == self.total
+        if is_again and not isinstance(last, dict):
+            return  # nothing was spent, and it does not say again what was
+        usage = codex_usage(last) if isinstance(last, dict) else self._since(counted)
+        if not is_again:
             self.total = told
             self.newest_key = f"{self.turn_id or self.lineage}|{'/'.join(map(str, told.values()))}"
         parts = (usage.input, usage.output, usage.cache_read, usage.cache_write)

@@ -139,7 +139,7 @@ def recognise_session(beginning: bytes) -> str | None:
 
 
 def _agent_of(record: dict[str, Any]) -> str | None:
-    kind = record.get("type")
+    kind = words(record.get("type"))
     if kind == "session_meta" and isinstance(record.get("payload"), dict):
         return "codex"
     if kind == "session" and words(record.get("id")) and "cwd" in record:

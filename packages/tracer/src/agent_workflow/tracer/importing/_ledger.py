@@ -141,14 +141,10 @@ class Ledger:
     def source(self, path: str) -> Source | None:
         """Return what is known of a file."""
         row = self._connection.execute("SELECT * FROM sources WHERE path = ?", (path,)).fetchone()
-        if row is None:
-            return None
-        cells = dict(zip((field.name for field in fields(Source)), row, strict=True))
-        for name in _AS_JSON:
-            cells[name] = json.loads(cells[name])
-        if _CUT in cells["state"]:
+        source = None if row is None else _source(row)
+        if source is None or _CUT in source.state:
             return None  # too much to be remembered: the file is read again
-        return Source(**{**cells, "is_main": bool(cells["is_main"])})
+        return source
 
     def looked(self, path: str, size: int, mtime_ns: int, looked_ns: int) -> None:
         """Note that a file was looked at and had nothing new."""
@@ -270,10 +266,16 @@ class Ledger:
 
     def sources_of(self, adw_id: str) -> list[Source]:
         """Return the files of a session, the conversation's own first."""
-        statement = "SELECT path FROM sources WHERE adw_id = ? ORDER BY is_main DESC, path"
-        paths = [row[0] for row in self._connection.execute(statement, (adw_id,))]
-        return [source for path in paths if (source := self.source(path)) is not None]
+        statement = "SELECT * FROM sources WHERE adw_id = ? ORDER BY is_main DESC, path"
+        return [_source(row) for row in self._connection.execute(statement, (adw_id,))]
 
     def items_of(self, adw_id: str) -> OwnedItems:
         """Return what is in the files of a session, by what counts for it."""
         return OwnedItems(self._connection, adw_id)
+
+
+def _source(row: tuple[Any, ...]) -> Source:
+    cells = dict(zip((field.name for field in fields(Source)), row, strict=True))
+    for name in _AS_JSON:
+        cells[name] = json.loads(cells[name])
+    return Source(**{**cells, "is_main": bool(cells["is_main"])})

@@ -129,6 +129,7 @@ class TurnSpend:
                     "basis": basis,
                     "calls": group.calls,
                     **{f"{name}_tokens": getattr(group.usage, name) for name in COMPONENTS},
+                    **({"unattributed_tokens": group.usage.unattributed} if group.usage.unattributed else {}),
                     "amount": money(group.amount),
                 }
                 for (at, model, provider, basis), group in sorted(self.groups.items())

@@ -160,6 +160,7 @@ def _imported(call: _Call, prices: Prices | None) -> Iterator[SpendLine]:
             at=_words(group.get("at")),
             calls=_count(group.get("calls")),
             tokens=_tokens(group),
+            other=_count(group.get("unattributed_tokens")),
             basis=_basis(group.get("basis")),
             amount=dollars(group.get("amount")),
         )

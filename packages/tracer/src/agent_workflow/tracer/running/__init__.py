@@ -18,7 +18,8 @@ def run_command(options: Options) -> None:
 
     launch = Launch(options)
     launch.start()
-    from agent_workflow.tracer.running._front import Front, leave  # the command is under way meanwhile
+    from agent_workflow.tracer.running._front import Front  # the command is under way meanwhile
+    from agent_workflow.tracer.running._leaving import leave
 
     front = Front(launch)
     status = front.run()

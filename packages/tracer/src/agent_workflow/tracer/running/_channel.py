@@ -8,7 +8,8 @@ and what the reader has not taken costs no memory.
 import _thread
 import errno
 import os
-import select
+
+from agent_workflow.tracer.running._waiting import until_ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,8 +118,11 @@ class Channel:
             self.lost += len(data) - kept
             self._held = b"" if self.is_broken else data[kept:]
         if not self._runs and not self.is_broken:
-            self._runs = True
-            _thread.start_new_thread(self._deliver, ())
+            try:
+                _thread.start_new_thread(self._deliver, ())
+                self._runs = True
+            except RuntimeError:  # no more threads: the command waits for its reader, as it would without us
+                self._hand_on()
         self._stir()
 
     def _stir(self) -> None:
@@ -128,35 +132,49 @@ class Channel:
     def _deliver(self) -> None:
         """Hand on until the end; runs in a thread of its own, which may wait for the reader as long as it takes."""
         try:
+            while self._hand_on():
+                self._wake.acquire()
+        finally:
+            self.is_delivered = True
+            self._look()
+
+    def _hand_on(self) -> bool:
+        """Hand on what there is; return whether there may be more."""
+        try:
             while True:
                 has_ended = self._has_ended  # asked first: what comes before the end is seen below
                 if self._sent < self.spilled:
                     piece = os.pread(self.spill, _CHUNK, self._sent - self.base)
-                    self._write(piece)
+                    write_all(self._sink, piece)
                     self._sent += len(piece)
                 elif self._held:
-                    self._write(self._held)
+                    write_all(self._sink, self._held)
                     self._held = b""
                     self._look()
-                elif has_ended:
-                    break
                 else:
-                    self._wake.acquire()
+                    if self.spilled - self.base >= _RECYCLE_BYTES:
+                        self._look()  # it may be emptied now
+                    return not has_ended
         except OSError as error:
             if error.errno not in (errno.EPIPE, errno.EIO):
                 self.complaint = f"{self.name} takes no more: {error.strerror}"
             self.is_broken = True
             self._held = b""
-        self.is_delivered = True
-        self._look()
+            return False
 
-    def _write(self, piece: bytes) -> None:
-        rest = memoryview(piece)
-        while rest:
-            try:
-                rest = rest[os.write(self._sink, rest) :]
-            except BlockingIOError:  # whoever gave us the descriptor made it so
-                select.select([], [self._sink], [])
+
+def write_all(sink: int, data: bytes) -> None:
+    """Write everything, however long the reader takes.
+
+    Raises:
+        OSError: there is no reader, or no room.
+    """
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(sink, rest) :]
+        except BlockingIOError:  # whoever gave us the descriptor made it so
+            until_ready([], [sink])
 
 
 def _widen(pipe: int) -> None:

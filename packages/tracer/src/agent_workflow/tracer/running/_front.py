@@ -6,13 +6,15 @@ of its own. Nothing that the recorder does, or fails to do, can hold this loop u
 
 import errno
 import os
-import select
 import time
 
+from agent_workflow.tracer._linger import Linger
 from agent_workflow.tracer.running._channel import Channel
 from agent_workflow.tracer.running._launch import Launch
 from agent_workflow.tracer.running._line import Line
 from agent_workflow.tracer.running._starting import FORWARDED, STOPS, CannotStart
+from agent_workflow.tracer.running._voice import Voice
+from agent_workflow.tracer.running._waiting import until_ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 else:
     import _signal as signal
 
-_LINGER_SECONDS = 1.0
 _RECORDER_SECONDS = 20.0
 _PATIENCE_SECONDS = 2.0
 _NOT_FOUND, _NOT_EXECUTABLE = 127 << 8, 126 << 8
@@ -41,17 +42,20 @@ class Front:
         self._launch = launch
         self._terminal = launch.terminal
         self._line = Line(*launch.recorder)
+        self._voice = Voice(self._look)
         self._stopping: Stopping | None = None
         self._channels = [
             Channel(name, launch.spills[name], sink, self._look, source=launch.sources.get(name, -1))
             for name, sink in launch.sinks.items()
         ]
         self._announced = {channel.name: 0 for channel in self._channels}
-        self._quiet_since = time.monotonic()
+        self._linger = Linger()
+        self._said_at = 0.0
         self._done_at = 0.0
         self._leave_by = 0.0
         self._is_done = False
         self._is_recorded = False
+        self._is_left_alone = False
 
     def run(self) -> int:
         """Follow the command to its end.
@@ -98,15 +102,19 @@ class Front:
 
     def _turn(self) -> None:
         """Wait for something to happen and see to it."""
-        line, terminal = self._line, self._terminal
-        reading = [self._launch.wake, *(channel.source for channel in self._channels if channel.wants)]
+        line, terminal, has_ended = self._line, self._terminal, self.status is not None
+        sources = [channel.source for channel in self._channels if channel.wants]
+        is_held_up = len(sources) < sum(channel.source >= 0 for channel in self._channels)
+        reading = [self._launch.wake, *sources]
         writing = [line.outbox] if line.is_waiting else []
         if line.answers >= 0:
             reading.append(line.answers)
         if terminal is not None:
-            reading += [0] if terminal.takes_keys else []
+            reading += [0] if terminal.takes_keys and not has_ended else []  # later ones are the shell's
             writing += [terminal.master] if terminal.is_typing else []
-        ready, able, _ = select.select(reading, writing, [], self._patience())
+        ready, able = until_ready(reading, writing, self._patience())
+        if has_ended:
+            self._linger.note(something_came=not ready.isdisjoint(sources), is_held_up=is_held_up)
         self._take(ready)
         if line.outbox in able:
             line.flush()
@@ -115,7 +123,9 @@ class Front:
         if line.answers in ready:
             self._listen()
         if self._launch.wake in ready:
-            for number in os.read(self._launch.wake, 4096):
+            numbers = os.read(self._launch.wake, 4096)
+            self._reap()  # whatever they are: the pipe may have been too full for one more
+            for number in numbers:
                 self._signalled(number)
         self._announce()
         self._look_after_end()
@@ -125,10 +135,9 @@ class Front:
             return 0.05
         return 0.1 if self.status is not None else None
 
-    def _take(self, ready: list[int]) -> None:
+    def _take(self, ready: set[int]) -> None:
         for channel in self._channels:
             if channel.source in ready:
-                self._quiet_since = time.monotonic()
                 channel.take()
             if channel.complaint:
                 self._say(channel.complaint)
@@ -138,7 +147,9 @@ class Front:
 
     def _announce(self) -> None:
         for channel in self._channels:
-            if not self._line.is_waiting and self._announced[channel.name] != channel.spilled:
+            if self._line.answers < 0:
+                channel.recycle(channel.spilled)  # nobody records it any more
+            elif not self._line.is_waiting and self._announced[channel.name] != channel.spilled:
                 self._announced[channel.name] = channel.spilled
                 self._line.tell("data", channel.name, channel.spilled, f"{time.time():.3f}")
 
@@ -148,7 +159,7 @@ class Front:
         if self.status is None or self._is_done:
             return
         is_open = any(channel.source >= 0 for channel in self._channels)
-        if is_open and time.monotonic() - self._quiet_since < _LINGER_SECONDS:
+        if is_open and not self._linger.is_over:
             return
         if is_open:  # something below the command holds its streams; the command itself has ended
             self._line.tell("left")
@@ -173,10 +184,14 @@ class Front:
         is_delivered = all(channel.is_delivered for channel in self._channels)
         if not is_delivered and (self._stopping is None or now < self._done_at + _PATIENCE_SECONDS):
             return False
-        if self._line.answers >= 0 and now > self._leave_by:
+        if self._terminal is not None:
+            self._terminal.restore()  # the keys are the shell's from here on
+        if self._line.answers >= 0 and now > self._leave_by and not self._is_left_alone:
+            self._is_left_alone = True
             self._say("the recorder is still at work; it goes on by itself")
-            return True
-        return self._line.answers < 0
+        if self._line.answers >= 0 and not self._is_left_alone:
+            return False
+        return self._voice.is_silent or now > self._said_at + _PATIENCE_SECONDS
 
     def _reap(self) -> None:
         self._line.collect()
@@ -190,14 +205,12 @@ class Front:
                 self._suspend()
             return
         self.status = status
-        self._quiet_since = time.monotonic()
+        self._linger = Linger()
         numbers = (f"{usage.ru_utime:.6f}", f"{usage.ru_stime:.6f}", usage.ru_maxrss)
         self._line.tell("end", status, *numbers, f"{time.time():.3f}")
 
     def _signalled(self, number: int) -> None:
-        if number == signal.SIGCHLD:
-            self._reap()
-        elif number == signal.SIGWINCH and self._terminal is not None:
+        if number == signal.SIGWINCH and self._terminal is not None:
             self._terminal.copy_size()
             if not self._terminal.is_interactive:  # it does not control the command, so the system does not tell it
                 self._pass_on(number)
@@ -205,7 +218,7 @@ class Front:
             self._suspend()
         elif number == signal.SIGCONT:
             self._resume()
-        elif number in FORWARDED or (number == signal.SIGINT and self._terminal is not None):
+        elif number in FORWARDED or (number == signal.SIGINT and self._terminal is not None and self.status is None):
             self._pass_on(number)
         elif number in STOPS:
             self._stop(number)
@@ -226,16 +239,25 @@ class Front:
             except OSError:
                 return  # it has ended
 
-    def _suspend(self) -> None:
-        """Stop the command and this process, until the shell lets both go on."""
+    def _suspend(self, *, with_group: bool = False) -> None:
+        """Stop the command and this process, until the shell lets both go on; at once where there is none.
+
+        Args:
+            with_group: also those who were started with this process, as the key does at a terminal that is not raw.
+        """
         self._pass_on(signal.SIGSTOP)
         if self._terminal is not None:
             self._terminal.restore()
-        os.kill(os.getpid(), signal.SIGSTOP)
+        before = signal.signal(signal.SIGTSTP, signal.SIG_DFL)  # unlike SIGSTOP, not where nobody could end it
+        if with_group:
+            os.killpg(0, signal.SIGTSTP)
+        else:
+            signal.raise_signal(signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, before)
         self._resume()
 
     def _resume(self) -> None:
-        if self._terminal is not None:
+        if self._terminal is not None and self.status is None:
             self._terminal.make_raw()
             self._terminal.copy_size()
         self._pass_on(signal.SIGCONT)
@@ -243,10 +265,20 @@ class Front:
     def _hand_keys_on(self, can_be_read: bool) -> None:
         assert self._terminal is not None  # noqa: S101 - there are no keys without one
         keys = self._terminal.read_keys() if can_be_read else b""
+        if can_be_read and not keys and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+            self._hang_up()  # otherwise a signal says so
+        asks_to_suspend = bool(keys) and self._terminal.asks_to_suspend(keys, self._launch.pid)
         if self._terminal.is_typing:
             self._terminal.type_keys()
-        if keys and self._terminal.asks_to_suspend(keys):
-            self._suspend()
+        if asks_to_suspend and signal.getsignal(signal.SIGTSTP) != signal.SIG_IGN:
+            self._suspend(with_group=True)
+
+    def _hang_up(self) -> None:
+        """Let the user's terminal, which has gone, be gone for the command, too."""
+        assert self._terminal is not None  # noqa: S101 - it has gone
+        self._terminal.hang_up()
+        for channel in filter(self._is_terminal, self._channels):
+            channel.end()
 
     def _listen(self) -> None:
         for kind, *rest in self._line.listen():
@@ -274,28 +306,5 @@ class Front:
 
     def _say(self, words: str) -> None:
         end = "\r\n" if self._terminal is not None and self._terminal.is_raw else "\n"
-        try:
-            os.write(2, f"agent-workflow: {words}{end}".encode("utf-8", "replace"))
-        except OSError:
-            return
-
-
-def leave(status: int, stopped_by: int) -> None:
-    """End this process as the command ended: by the same code or the same signal.
-
-    Args:
-        status: of the command, as ``wait`` gives it.
-        stopped_by: the signal by which this process was told to stop, 0 for none.
-    """
-    if not os.WIFSIGNALED(status):
-        os._exit(os.WEXITSTATUS(status))
-    import resource
-
-    number = os.WTERMSIG(status)
-    if number == signal.SIGKILL and stopped_by:
-        number = stopped_by  # killed by us, since it did not do what this asked for
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command's own core is enough
-    if number not in (signal.SIGKILL, signal.SIGSTOP):
-        signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-    os._exit(128 + number)
+        self._said_at = time.monotonic()
+        self._voice.say(f"agent-workflow: {words}{end}".encode("utf-8", "replace"))

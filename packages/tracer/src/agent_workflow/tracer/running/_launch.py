@@ -67,7 +67,7 @@ class Launch:
     def start(self) -> None:
         """Start the recorder, then the command. Whatever fails is noted, nothing is raised."""
         closed = _occupy_standard_streams()
-        self.wake, self.waker = watch_signals()
+        self.wake, self.waker, inherit_signals = watch_signals()
         if os.isatty(1) or os.isatty(2):
             from agent_workflow.tracer.running._terminal import Terminal
 
@@ -90,7 +90,8 @@ class Launch:
         streams: dict[int, int] = {}
         try:
             self._connect(outputs, streams)
-            self.pid = start_command(self.options.command, environment, streams, closed, self.terminal)
+            command = self.options.command
+            self.pid = start_command(command, environment, streams, closed, self.terminal, inherit_signals)
         except OSError as error:  # no such program; or no more processes or descriptors
             self.refusal = CannotStart(error.errno, error.strerror, self.options.command[0])
         for descriptor in set(streams.values()):
@@ -177,6 +178,7 @@ def _occupy_standard_streams() -> set[int]:
 
 
 def _lead_to_the_same(first: int, second: int) -> bool:
-    """Tell whether two descriptors lead to the same place: then what is written to them keeps its order."""
-    one, other = os.fstat(first), os.fstat(second)
-    return (one.st_dev, one.st_ino, one.st_rdev) == (other.st_dev, other.st_ino, other.st_rdev)
+    """Tell whether two descriptors lead to the same place where somebody reads what keeps its order."""
+    one, other, nowhere = os.fstat(first), os.fstat(second), os.stat(os.devnull)  # noqa: PTH116 - as above
+    places = [(place.st_dev, place.st_ino, place.st_rdev) for place in (one, other, nowhere)]
+    return places[0] == places[1] != places[2]

@@ -2,12 +2,11 @@
 
 import errno
 import os
-import select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
     from agent_workflow.tracer.running._launch import Launch
@@ -27,16 +26,31 @@ class CannotStart(OSError):
     """The command cannot be started; ``errno`` says why."""
 
 
-def watch_signals() -> tuple[int, int]:
-    """Have the numbers of signals that are not ignored written into a pipe; return its two ends."""
+def watch_signals() -> "tuple[int, int, Callable[[], None]]":
+    """Have the numbers of signals that are not ignored written into a pipe.
+
+    Returns:
+        Its two ends, and what the command's process calls to have signals as they were before.
+    """
     wake, waker = os.pipe()
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])  # whoever blocked it did not wait for children
+    ignores_children = signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
     os.set_blocking(wake, False)
     os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     for number in _WATCHED:
         if number == signal.SIGCHLD or signal.getsignal(number) != signal.SIG_IGN:  # nohup means it
             signal.signal(number, _nothing)
-    return wake, waker
+
+    def undo() -> None:
+        for name in _IGNORED_BY_PYTHON:
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_DFL)
+        if ignores_children:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    return wake, waker, undo
 
 
 def start_recorder(launch: "Launch") -> tuple[int, int, int]:
@@ -67,7 +81,9 @@ def start_recorder(launch: "Launch") -> tuple[int, int, int]:
             if launch.terminal is not None:
                 kept.append(launch.terminal.keep())
             _close_all_but(kept)
-            select.select([inbox], [], [])  # what is loaded now must not delay the command's start
+            from agent_workflow.tracer.running._waiting import until_ready
+
+            until_ready([inbox], [])  # what is loaded now must not delay the command's start
             from agent_workflow.tracer.running._recorder import record
 
             record(launch, inbox, upstream)
@@ -88,6 +104,7 @@ def start_command(
     streams: dict[int, int],
     closed: set[int],
     terminal: "Terminal | None",
+    inherit_signals: "Callable[[], None]",
 ) -> int:
     """Fork the command into a session of its own.
 
@@ -97,6 +114,7 @@ def start_command(
         streams: what takes the place of 0, 1 and 2; what is not named is inherited.
         closed: those that are to be closed in it.
         terminal: whose other end becomes its terminal, where there is one.
+        inherit_signals: has its signals as this process got them.
 
     Returns:
         Its pid, once the program runs.
@@ -116,9 +134,7 @@ def start_command(
                 os.dup2(source, target)
             for descriptor in closed:
                 os.close(descriptor)
-            for name in _IGNORED_BY_PYTHON:
-                if hasattr(signal, name):
-                    signal.signal(getattr(signal, name), signal.SIG_DFL)
+            inherit_signals()
             _execute(command, environment)
         except OSError as error:
             fault = error.errno or errno.EINVAL

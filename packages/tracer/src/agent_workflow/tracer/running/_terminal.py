@@ -120,6 +120,10 @@ class Terminal:
         """Let keys through as they are, if the terminal is ours to do so now."""
         if not self.is_interactive or self.is_raw or not _is_in_foreground():
             return
+        try:
+            self.saved = termios.tcgetattr(self.output)  # the shell may have changed them meanwhile
+        except termios.error:
+            return  # it has gone, which a hang-up tells
         settings = [*self.saved[:_CC], list(self.saved[_CC])]
         settings[_IFLAG] &= ~(
             termios.BRKINT | termios.ICRNL | termios.INLCR | termios.IGNCR | termios.INPCK | termios.ISTRIP
@@ -141,6 +145,12 @@ class Terminal:
             self.is_raw = False
             _restore_settings(self.output, self.saved)
 
+    def hang_up(self) -> None:
+        """Take the command's terminal from it: it reads the end, and cannot write, as at one that has gone."""
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, self.master, inheritable=False)
+        os.close(null)
+
     def copy_size(self) -> None:
         """Give the command's terminal the size of the user's; the system tells the command."""
         try:
@@ -149,11 +159,18 @@ class Terminal:
         except OSError:
             return  # a terminal without a size
 
-    def asks_to_suspend(self, keys: bytes) -> bool:
-        """Tell whether keys hold the one that suspends, and the command's terminal gives it that meaning."""
+    def asks_to_suspend(self, keys: bytes, command: int) -> bool:
+        """Tell whether keys hold the one that suspends, and the command's terminal gives it that meaning.
+
+        Args:
+            keys: not yet handed on.
+            command: its process group; what it has put into another is suspended without us.
+        """
         try:
             settings = termios.tcgetattr(self.master)
-        except termios.error:
+            if os.tcgetpgrp(self.master) != command:
+                return False
+        except (OSError, termios.error):
             return False
         key = settings[_CC][termios.VSUSP]
         return bool(settings[_LFLAG] & termios.ISIG) and isinstance(key, bytes) and key != b"\0" and key in keys
