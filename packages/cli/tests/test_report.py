@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 from datetime import UTC, date, datetime, timedelta
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 from invented_records import document_bytes, metrics, moment, provenance, status
 from invented_runs import DONE, FAILED, RUNNING
 
+from agent_workflow import index_store
 from agent_workflow.cli._terminal_text import printable
-from agent_workflow.cli.report import charts, markdown
+from agent_workflow.cli.report import charts, gathering, markdown
 from agent_workflow.cli.report.facts import Bucket, Row, unpriced
 from agent_workflow.cli.report.gathering import gather
 from agent_workflow.cli.report.html import html_report
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from packages.cli.tests.conftest import CommandLine
 
 LONG_AGO = "2026-02-01"
+OF_ANOTHER_AGE = b'{"schema": "agent-workflow/execution-metrics/retired-v1"}'
 HOSTILE = "<script>alert(1)</script>|\"'`*_[x](javascript:x)\u202e\x1b[31m"
 
 
@@ -157,6 +160,31 @@ def test_the_sums_are_those_of_the_index(indexed: Path, cli: "CommandLine") -> N
     assert [RUNNING] == [row["session_id"] for row in facts["permissions"]]
     assert [RUNNING] == [row["session_id"] for row in facts["incidents"]]
     assert 4 == sum(sum(bucket["counts"].values()) for bucket in facts["runs_over_time"])
+
+
+def test_what_does_not_fit_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list is cut, a count is not; what is no evidence any more takes no place of what is in error."""
+    monkeypatch.setattr(gathering, "_MOST_LISTED", 2)
+    for number in range(3):
+        for name, content in (("open", None), ("broken", b"{"), ("old", OF_ANOTHER_AGE)):
+            run = root / "runs" / f"{name}-{number}"
+            shutil.copytree(root / "runs" / RUNNING, run) if content is None else run.mkdir(mode=0o700)
+            for file in run.rglob("*.json*"):
+                file.write_bytes(file.read_bytes().replace(RUNNING.encode(), run.name.encode()))
+            if content is not None:
+                (run / "execution-metrics.json").write_bytes(content)
+    index_store.sync(root)
+
+    facts = gather(root, LONG_AGO)
+
+    assert (2, 4) == (len(facts.incidents), facts.incident_count)
+    assert (2, 4) == (len(facts.permissions), facts.permission_count)
+    assert (2, 3) == (len(facts.errors), facts.error_count)
+    assert {"broken"} == {str(row["session_id"]).partition("-")[0] for row in facts.errors}
+    for form in (html_report(facts), markdown.markdown_report(facts)):
+        for words in ("Waiting for permission, the newest 2 of 4", "Open incidents, the newest 2 of 4"):
+            assert words in form
+        assert "Evidence in error, the newest 2 of 3" in form
 
 
 def test_the_period_is_obeyed_and_what_is_open_is_told_anyway(indexed: Path, cli: "CommandLine") -> None:
