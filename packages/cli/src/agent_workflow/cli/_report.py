@@ -77,7 +77,11 @@ def write_report(path: Path, content: str) -> None:
         path.write_bytes(content.encode("utf-8", "replace"))
         return
     beside = path.with_name(f".report.{os.getpid()}.new")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        error.filename = os.fspath(path)  # nobody has asked for the other
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode("utf-8", "replace"))
