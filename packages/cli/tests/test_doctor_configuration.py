@@ -81,6 +81,11 @@ def test_without_one_nothing_is_wrong(repository: Path) -> None:
             "bad",
             "line 5: agents[a].prompt_engineering.user: there is no file none.md",
         ),
+        (
+            f"agents:\n  - {{name: a, coding_agent: scripted, prompt_engineering: {{user: {'x' * 300}}}}}\n",
+            "bad",
+            "line 2: agents[a].prompt_engineering.user: there is no file xxx",
+        ),
     ],
 )
 def test_a_fault_has_its_file_and_line_and_the_next_step(

@@ -91,7 +91,7 @@ def test_damage_that_keeps_the_size_is_found_and_mended(cli: "CommandLine", inde
     assert [0, 0, 1, 0] == [answer.code for answer in (sound, sizes, full, mended)]
     assert "that is done by: agent-workflow fleet verify --full" in " ".join(sizes.out.split())
     assert str(damaged) in full.out
-    assert "then on build-7: agent-workflow index export --to" in " ".join(full.out.split())
+    assert "then export again, with the options as they were, on: build-7" in " ".join(full.out.split())
     assert [("build-7", str(damaged), "mismatch")] == [
         (fault["host"], fault["path"], fault["verdict"]) for fault in document["faults"]
     ]

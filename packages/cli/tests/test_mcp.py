@@ -1,7 +1,6 @@
 """``agent-workflow mcp`` asked by the protocol's own client, in memory and over standard input and output."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -320,67 +319,6 @@ def test_what_is_no_argument_is_refused(wrong: dict[str, Any], indexed: Path) ->
     assert answer.is_error
     assert next(iter(wrong)) in answer.content[0].text
     assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
-
-
-HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-}  # fmt: skip
-
-
-def test_a_client_that_is_gone_ends_the_server_quietly(indexed: Path, cli: "CommandLine") -> None:
-    """As behind a pipe that is closed: exit 0, and no traceback."""
-    server = subprocess.Popen(
-        [PROGRAM, "mcp", "--state-root", str(indexed)],
-        env=cli.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None
-    assert server.stdin is not None
-    assert server.stderr is not None
-    server.stdout.close()
-
-    with server.stdin as lines:
-        lines.write(f"{json.dumps(HELLO)}\n")
-    with server.stderr as errors:
-        said = errors.read()
-
-    assert (0, "") == (server.wait(timeout=240), said)
-
-
-def test_nothing_but_the_protocol_is_on_standard_output(indexed: Path, cli: "CommandLine") -> None:
-    """Also where a line is none of it; the server ends when its input does."""
-    done = subprocess.run(
-        [PROGRAM, "mcp", "--state-root", str(indexed)],
-        input=f"{json.dumps(HELLO)}\nno protocol\n",
-        env=cli.environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
-    assert 0 == done.returncode
-    assert {"2.0"} == {message["jsonrpc"] for message in messages}
-    assert "agent-workflow" == messages[0]["result"]["serverInfo"]["name"]
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-"])
-def test_without_streams_it_says_who_starts_it(closed: str, indexed: Path, cli: "CommandLine") -> None:
-    """One line and exit 2, no traceback."""
-    shell = f'exec "$0" mcp --state-root "$1" {closed}'
-    done = subprocess.run(
-        ["/bin/sh", "-c", shell, PROGRAM, str(indexed)],
-        env=cli.environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-
-    assert (2, 1, True) == (done.returncode, len(done.stderr.splitlines()), "an MCP client" in done.stderr)
 
 
 def test_asking_changes_no_file(indexed: Path, tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from recorded_traces import START, TraceWriter, at, fill
 
 pytest.importorskip("opentelemetry.proto", reason="OTLP is an extra")
 
+from agent_workflow.cli.otlp import recorded
 from agent_workflow.cli.otlp.exporting import spans_to_send
 from agent_workflow.cli.otlp.layout import lay_out
 from agent_workflow.cli.otlp.recorded import read_session
 from agent_workflow.cli.otlp.span import Span, span_id, trace_id
-from agent_workflow.tracer import TraceReader
+from agent_workflow.trace_schema import migrate, renew_generation
+from agent_workflow.tracer import EventPage, TraceReader
 
 BEGIN = int(START.timestamp()) * 1_000_000_000
 
@@ -268,3 +270,43 @@ def test_ids_depend_on_the_session_alone() -> None:
     assert (16, 8) == (len(first), len(span_id(first, "session")))
     assert first == trace_id("1", at(0)) != second
     assert span_id(first, "session") != span_id(second, "session")
+
+
+class RebuiltMeanwhile(TraceReader):
+    """A reader whose database is filled again, with other rowids, behind the first page of events."""
+
+    writer: TraceWriter
+
+    def events(self, adw_id: str, **options: Any) -> EventPage:
+        """Read a page, then fill the database again if that was the first."""
+        page = super().events(adw_id, **options)
+        if self.writer.connection.execute("SELECT count(*) FROM events WHERE adw_id = 'gone'").fetchone()[0]:
+            connection = self.writer.connection
+            connection.execute("CREATE TEMP TABLE kept AS SELECT * FROM events WHERE adw_id != 'gone' ORDER BY rowid")
+            connection.execute("BEGIN")
+            connection.execute("DELETE FROM events")
+            connection.execute("INSERT INTO events SELECT * FROM kept")
+            renew_generation(connection)
+            connection.execute("COMMIT")
+        return page
+
+
+def test_a_database_that_is_filled_again_meanwhile_loses_no_event(
+    trace: TraceWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rowids start again, so a cursor of the filling before would pass over some."""
+    migrate(trace.connection)
+    trace.event("log", adw_id="gone")
+    fill(trace)
+    whole = [event.id for event in _session(TraceReader, trace).events]
+    monkeypatch.setattr(recorded, "_PAGE", 3)
+
+    RebuiltMeanwhile.writer = trace
+    read = [event.id for event in _session(RebuiltMeanwhile, trace).events]
+
+    assert whole == read
+
+
+def _session(kind: type[TraceReader], trace: TraceWriter) -> recorded.RecordedSession:
+    with kind(trace.path) as reader:
+        return read_session(reader, "aaaa0001")

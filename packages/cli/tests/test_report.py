@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 from datetime import UTC, date, datetime, timedelta
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 from invented_records import document_bytes, metrics, moment, provenance, status
 from invented_runs import DONE, FAILED, RUNNING
 
+from agent_workflow import index_store
 from agent_workflow.cli._terminal_text import printable
-from agent_workflow.cli.report import charts, markdown
+from agent_workflow.cli.report import charts, gathering, markdown
 from agent_workflow.cli.report.facts import Bucket, Row, unpriced
 from agent_workflow.cli.report.gathering import gather
 from agent_workflow.cli.report.html import html_report
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from packages.cli.tests.conftest import CommandLine
 
 LONG_AGO = "2026-02-01"
+OF_ANOTHER_AGE = b'{"schema": "agent-workflow/execution-metrics/retired-v1"}'
 HOSTILE = "<script>alert(1)</script>|\"'`*_[x](javascript:x)\u202e\x1b[31m"
 
 
@@ -194,6 +197,31 @@ def test_an_imported_session_that_has_grown_is_told_once(tmp_path: Path, cli: "C
     assert ["grown-2"] == [failure["session_id"] for failure in facts["failures"]]
 
 
+def test_what_does_not_fit_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list is cut, a count is not; what is no evidence any more takes no place of what is in error."""
+    monkeypatch.setattr(gathering, "_MOST_LISTED", 2)
+    for number in range(3):
+        for name, content in (("open", None), ("broken", b"{"), ("old", OF_ANOTHER_AGE)):
+            run = root / "runs" / f"{name}-{number}"
+            shutil.copytree(root / "runs" / RUNNING, run) if content is None else run.mkdir(mode=0o700)
+            for file in run.rglob("*.json*"):
+                file.write_bytes(file.read_bytes().replace(RUNNING.encode(), run.name.encode()))
+            if content is not None:
+                (run / "execution-metrics.json").write_bytes(content)
+    index_store.sync(root)
+
+    facts = gather(root, LONG_AGO)
+
+    assert (2, 4) == (len(facts.incidents), facts.incident_count)
+    assert (2, 4) == (len(facts.permissions), facts.permission_count)
+    assert (2, 3) == (len(facts.errors), facts.error_count)
+    assert {"broken"} == {str(row["session_id"]).partition("-")[0] for row in facts.errors}
+    for form in (html_report(facts), markdown.markdown_report(facts)):
+        for words in ("Waiting for permission, the newest 2 of 4", "Open incidents, the newest 2 of 4"):
+            assert words in form
+        assert "Evidence in error, the newest 2 of 3" in form
+
+
 def test_the_period_is_obeyed_and_what_is_open_is_told_anyway(indexed: Path, cli: "CommandLine") -> None:
     """A later period has no run; what waits still waits."""
     facts = facts_of(cli, indexed, "--since", "2026-06-01")
@@ -242,6 +270,14 @@ def test_a_file_is_replaced_whole_and_says_the_form(indexed: Path, cli: "Command
     assert (folder / "week.md").read_text().startswith("# Agent runs on ")
     assert "precious" == (tmp_path / "precious").read_text()
     assert ["week.md"] == [path.name for path in folder.iterdir()]
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(indexed: Path, cli: "CommandLine") -> None:
+    """Not the one that is written beside it first."""
+    done = cli.run("report", "--to", "nowhere/report.md", "--state-root", str(indexed))
+
+    assert 1 == done.code
+    assert done.err.startswith("agent-workflow: nowhere/report.md: No such file or directory; ")
 
 
 def test_a_pipe_or_a_device_is_written_to_and_stays_what_it_is(

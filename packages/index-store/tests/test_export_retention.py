@@ -84,13 +84,13 @@ def note_exported(dataset: Path, moment: datetime) -> None:
     note.write_text(json.dumps(json.loads(note.read_bytes()) | {"exported_at": moment.isoformat()}))
 
 
-@pytest.mark.parametrize("days_ago", [32, 3650])
-def test_a_clock_that_is_set_ahead_removes_nothing(days_ago: int, aged: StateRoot, tmp_path: Path) -> None:
+@pytest.mark.parametrize("days_ahead", [32, 3650])
+def test_a_clock_that_is_set_ahead_removes_nothing(days_ahead: int, aged: StateRoot, tmp_path: Path) -> None:
     """By what the host told before it cannot be now; what was recorded since, under that clock, is no witness."""
     dataset = tmp_path / "dataset"
     export(aged.path, str(dataset), host="h", retain_days=20, now=NOW)
     note_exported(dataset, NOW)
-    before, ahead = files_of(dataset), NOW + timedelta(days=days_ago)
+    before, ahead = files_of(dataset), NOW + timedelta(days=days_ahead)
     aged.run("run-ahead", created_at=ahead.isoformat())
     rebuild(aged.path)
 
@@ -98,6 +98,18 @@ def test_a_clock_that_is_set_ahead_removes_nothing(days_ago: int, aged: StateRoo
         export(aged.path, str(dataset), host="h", retain_days=20, now=ahead)
 
     assert before == files_of(dataset)
+
+
+def test_evidence_of_a_time_to_come_is_no_witness(aged: StateRoot, tmp_path: Path) -> None:
+    """One row of a clock that was far ahead would let every other such clock pass."""
+    dataset = tmp_path / "dataset"
+    aged.run("run-ahead", created_at=(NOW + timedelta(days=20_000)).isoformat())
+    rebuild(aged.path)
+    export(aged.path, str(dataset), host="h")
+    note_exported(dataset, NOW)
+
+    with pytest.raises(ImplausibleClock, match="has told nothing since 2026-03-10"):
+        export(aged.path, str(dataset), host="h", retain_days=20, now=NOW + timedelta(days=3650))
 
 
 def test_a_host_that_paused_or_has_no_work_goes_on(aged: StateRoot, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The configuration of the repository's workflows: what is wrong in it, and what it names that is not there."""
 
+import os
 import shlex
 import shutil
 from collections.abc import Iterable
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_workflow.cli._cells import counted
-from agent_workflow.cli._check import Check, Verdict
+from agent_workflow.cli._check import Check
 
 if TYPE_CHECKING:
     from agent_workflow.tracer import AgentConfig, Config
@@ -47,21 +48,21 @@ def _check_agent(config: "Config", agent: "AgentConfig", search_path: str) -> It
     try:
         name = program(agent.coding_agent)
     except ConfigError as error:
-        yield _finding(config, places, "bad", f"{where}: {error}", error.hint)
+        yield _finding(config, places, f"{where}: {error}", error.hint)
     else:
         if not _is_there(name, config.root, search_path):
             detail = f"{where} is done by {agent.coding_agent}, whose program {name} is not on PATH"
-            yield _finding(config, places, "bad", detail, "install it, or put its folder on PATH")
+            yield _finding(config, places, detail, "install it, or put its folder on PATH")
     for kind, prompt in (("system", agent.system), ("user", agent.user)):
-        if prompt is not None and prompt.is_file() and (fault := _fault_of_text(prompt)):
+        if prompt is not None and (fault := _fault_of_text(prompt)):
             place = f"{where}.prompt_engineering.{kind}"
-            yield _finding(config, (place, where), "bad", f"{place}: {prompt} {fault[0]}", fault[1])
+            yield _finding(config, (place, where), f"{place}: {prompt} {fault[0]}", fault[1])
 
 
 def _check_tests(config: "Config", search_path: str) -> Iterable[Check]:
     if config.tests and not _is_there(config.tests[0], config.root, search_path):
         detail = f"tests: there is no program {config.tests[0]}"
-        yield _finding(config, ("tests",), "bad", detail, "install it, or put its folder on PATH")
+        yield _finding(config, ("tests",), detail, "install it, or put its folder on PATH")
 
 
 def _is_there(program: str, root: Path, search_path: str) -> bool:
@@ -70,7 +71,9 @@ def _is_there(program: str, root: Path, search_path: str) -> bool:
 
 
 def _fault_of_text(path: Path) -> tuple[str, str] | None:
-    """Tell why a prompt cannot be read, and what mends it."""
+    """Tell why a prompt cannot be read, and what mends it; one that is no file is told by the configuration."""
+    if not os.path.isfile(path):  # noqa: PTH113 - the other raises for a name that is too long
+        return None
     try:
         path.read_text(encoding="utf-8")
     except OSError as error:
@@ -81,11 +84,11 @@ def _fault_of_text(path: Path) -> tuple[str, str] | None:
     return None
 
 
-def _finding(config: "Config", places: tuple[str, ...], verdict: Verdict, sentence: str, fix: str) -> Check:
+def _finding(config: "Config", places: tuple[str, ...], sentence: str, fix: str) -> Check:
     """Return a finding with the line of the first of its places that the file has."""
     line = next((config.lines[place] for place in places if place in config.lines), None)
     where = f"{config.path}: " if line is None else f"{config.path}: line {line}: "
-    return Check(_NAME, verdict, where + sentence, fix)
+    return Check(_NAME, "bad", where + sentence, fix)
 
 
 def _shown(path: Path) -> str:

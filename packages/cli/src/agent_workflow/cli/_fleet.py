@@ -107,7 +107,7 @@ def _verification_lines(report: "FleetVerification") -> list[str]:
         title = f"{counted(len(found), 'file')} at fault"
         lines += fault_lines(title, "red", found, f"{verify_all} --json --dataset {place}")
         hosts = ", ".join(sorted({fault.host for fault in report.faults}))
-        step = f"remove what is damaged, then on {hosts}: agent-workflow index export --to {place}"
+        step = f"remove what is damaged, then export again, with the options as they were, on: {hosts}"
         lines += ["", *wrapped(printable(step), text_width())]
     return lines
 

@@ -1,5 +1,6 @@
 """``agent-workflow mcp``: the evidence index for agents."""
 
+import signal
 import sys
 
 import typer
@@ -22,6 +23,9 @@ def mcp_command(context: typer.Context, state_root: StateRoot = None) -> None:
         raise usage_error("the MCP server has no open standard input and output", "let an MCP client start it")
     with needs_extra("mcp", "the MCP server"):
         from agent_workflow.cli.mcp.server import build_server
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # An exception would wait for the thread that reads standard input; there is nothing to leave in order.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         build_server(call.state_root).run("stdio")
     except* BrokenPipeError:  # raised within a task group: the client is gone, and nobody is left to be told

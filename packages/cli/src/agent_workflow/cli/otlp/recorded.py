@@ -1,7 +1,7 @@
 """One recorded session, whole, as the reader of traces gives it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -64,12 +64,19 @@ def read_session(reader: TraceReader, adw_id: str) -> RecordedSession:
     )
 
 
-def _events(reader: TraceReader, adw_id: str) -> Iterator[Event]:
-    cursor, has_more = 0, True
-    while has_more:
-        page = reader.events(adw_id, after=cursor, limit=_PAGE)
-        yield from (_event(row) for row in page.events)
-        cursor, has_more = page.cursor, page.has_more
+def _events(reader: TraceReader, adw_id: str) -> list[Event]:
+    """Read all pages of one filling of the database; a rebuild in between lets rowids start again."""
+    found: list[Event] = []
+    page = reader.events(adw_id, limit=_PAGE)
+    generation = page.generation
+    while True:
+        found += [_event(row) for row in page.events]
+        if not page.has_more:
+            return found
+        page = reader.events(adw_id, after=page.cursor, limit=_PAGE)
+        if page.generation != generation:
+            found, page = [], reader.events(adw_id, limit=_PAGE)
+            generation = page.generation
 
 
 def _event(row: Mapping[str, Any]) -> Event:

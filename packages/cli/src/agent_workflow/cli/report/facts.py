@@ -92,10 +92,13 @@ class ReportFacts:
         money: by currency.
         unpriced_runs: runs of the period of which no price is known; None where they are too many to count.
         agents: rows of outcomes by agent.
-        incidents: open now, newest first.
+        incidents: open now, newest first, at most so many as fit.
+        incident_count: how many are open.
         incident_counts: records of the period by category and severity.
-        permissions: pending now, newest first.
-        errors: runs that are no evidence as they stand.
+        permissions: pending now, newest first, at most so many as fit.
+        permission_count: how many are pending.
+        errors: what keeps runs from being evidence as they stand, newest first, at most so many as fit.
+        error_count: how many there are.
     """
 
     made_at: str
@@ -121,9 +124,12 @@ class ReportFacts:
     unpriced_runs: int | None = 0
     agents: tuple[Row, ...] = ()
     incidents: tuple[Row, ...] = ()
+    incident_count: int = 0
     incident_counts: tuple[tuple[str, str, int], ...] = ()
     permissions: tuple[Row, ...] = ()
+    permission_count: int = 0
     errors: tuple[Row, ...] = ()
+    error_count: int = 0
 
 
 def status_word(value: Value) -> str:

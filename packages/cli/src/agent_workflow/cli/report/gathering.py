@@ -8,7 +8,6 @@ from pathlib import Path
 
 from agent_workflow import index_store
 from agent_workflow.cli.report.facts import (
-    Failure,
     Money,
     ReportFacts,
     Row,
@@ -66,7 +65,7 @@ def _fill(facts: ReportFacts, index: "index_store.IndexReader", since: datetime,
     from_then = index_store.Filters(since=since.isoformat())
     listed = index.select("runs", from_then, _MOST_ROWS).rows
     is_cut = len(listed) == _MOST_ROWS
-    runs = _counted(listed)
+    runs = _not_superseded(listed)
     failures = [failure for run in runs if (failure := failure_of(run)) is not None]
     outcomes = index.outcomes_by_day(since.isoformat()).rows
     spend = index.spend(since.isoformat()).rows
@@ -77,6 +76,9 @@ def _fill(facts: ReportFacts, index: "index_store.IndexReader", since: datetime,
     freshness = index.freshness()
     in_error = sum(run["index_state"] == "error" for run in runs)
     counted = sum(int(row["run_count"] or 0) for row in outcomes)
+    incidents = index.open_incidents(_MOST_ROWS).rows
+    permissions = index.pending_permissions(_MOST_ROWS).rows
+    errors = _errors(index)
     run_count = counted + in_error if is_cut else len(runs)
     return replace(
         facts,
@@ -90,26 +92,25 @@ def _fill(facts: ReportFacts, index: "index_store.IndexReader", since: datetime,
         statuses=_statuses(outcomes),
         runs_over_time=buckets(_by_day(outcomes), first, last, size),
         bucket=size,
-        failures=_newest(failures),
+        failures=tuple(failures[:_MOST_LISTED]),
         failure_count=len(failures),
         causes=count_causes(failures),
         money=_money(spend, first, last, size),
-        unpriced_runs=None if len(metrics) == _MOST_ROWS else unpriced(_counted(metrics), run_count),
+        unpriced_runs=None if len(metrics) == _MOST_ROWS else unpriced(_not_superseded(metrics), run_count),
         agents=index.outcomes_by_agent(since.isoformat()).rows,
-        incidents=index.open_incidents(_MOST_LISTED).rows,
+        incidents=tuple(incidents[:_MOST_LISTED]),
+        incident_count=len(incidents),
         incident_counts=_incident_counts(index.select("incidents", from_then, _MOST_ROWS).rows),
-        permissions=index.pending_permissions(_MOST_LISTED).rows,
-        errors=_errors(index),
+        permissions=tuple(permissions[:_MOST_LISTED]),
+        permission_count=len(permissions),
+        errors=errors[:_MOST_LISTED],
+        error_count=len(errors),
     )
 
 
-def _counted(rows: Sequence[Row]) -> list[Row]:
+def _not_superseded(rows: Sequence[Row]) -> list[Row]:
     """Leave out what the index counts in no sum."""
     return [row for row in rows if not row["superseded"]]
-
-
-def _newest(failures: Sequence[Failure]) -> tuple[Failure, ...]:
-    return tuple(failures[:_MOST_LISTED])
 
 
 def _statuses(outcomes: Sequence[Row]) -> dict[str, int]:
@@ -164,5 +165,5 @@ def _incident_counts(rows: Sequence[Row]) -> tuple[tuple[str, str, int], ...]:
 
 
 def _errors(index: "index_store.IndexReader") -> tuple[Row, ...]:
-    rows = index.select("errors", None, _MOST_LISTED).rows
+    rows = index.select("errors", None, _MOST_ROWS).rows
     return tuple(row for row in rows if row["category"] != "historical_artifact")

@@ -39,14 +39,17 @@ def _answers(facts: ReportFacts) -> Iterable[str]:
         f"<li><b>{text(figure)}</b><span>{text(label)}</span></li>" for figure, label in words.tiles(facts)
     )
     yield f'<ul class="tiles">{figures}</ul>'
-    yield from _section("Waiting for permission", words.permissions_table(facts.permissions), "Nothing waits.")
-    yield from _section("Open incidents", words.incidents_table(facts.incidents), "No incident is open.")
+    waiting = words.listing("Waiting for permission", facts.permissions, facts.permission_count)
+    yield from _section(waiting, words.permissions_table(facts.permissions), "Nothing waits.")
+    open_now = words.listing("Open incidents", facts.incidents, facts.incident_count)
+    yield from _section(open_now, words.incidents_table(facts.incidents), "No incident is open.")
     yield from _runs(facts)
     yield from _failures(facts)
     yield from _spend(facts)
     yield from _section("Agents", words.agents_table(facts.agents), "No run of this period is known.")
     yield from _incident_counts(facts)
-    yield from _section("Evidence in error", words.errors_table(facts.errors), "No run is in error.")
+    in_error = words.listing("Evidence in error", facts.errors, facts.error_count)
+    yield from _section(in_error, words.errors_table(facts.errors), "No run is in error.")
 
 
 def _runs(facts: ReportFacts) -> Iterable[str]:

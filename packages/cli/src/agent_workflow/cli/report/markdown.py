@@ -36,12 +36,14 @@ def _lines(facts: ReportFacts) -> Iterable[str]:
 
 def _answers(facts: ReportFacts) -> Iterable[str]:
     yield from (f"- **{text(figure)}** {text(label)}" for figure, label in words.tiles(facts))
-    yield from _section("Waiting for permission", words.permissions_table(facts.permissions), "Nothing waits.")
-    yield from _section("Open incidents", words.incidents_table(facts.incidents), "No incident is open.")
+    waiting = words.listing("Waiting for permission", facts.permissions, facts.permission_count)
+    yield from _section(waiting, words.permissions_table(facts.permissions), "Nothing waits.")
+    open_now = words.listing("Open incidents", facts.incidents, facts.incident_count)
+    yield from _section(open_now, words.incidents_table(facts.incidents), "No incident is open.")
     yield from _section("Runs", _runs(facts), "No run of this period is known.")
     yield from _section("Causes of failures", _counts("cause", facts.causes), "No run of this period failed.")
     if facts.failures:
-        title = f"Failures, the newest {len(facts.failures)} of {facts.failure_count}"
+        title = words.listing("Failures", facts.failures, facts.failure_count)
         yield from _section(title, words.failures_table(facts.failures), "")
     yield from _section("Spend", words.money_table(facts.money), "No price is known.")
     unpriced = words.UNKNOWN if facts.unpriced_runs is None else str(facts.unpriced_runs)
@@ -50,7 +52,8 @@ def _answers(facts: ReportFacts) -> Iterable[str]:
     yield from _section("Agents", words.agents_table(facts.agents), "No run of this period is known.")
     counts = [(f"{category}, {severity}", count) for category, severity, count in facts.incident_counts]
     yield from _section("Incidents of the period", _counts("incident", counts), "None was recorded.")
-    yield from _section("Evidence in error", words.errors_table(facts.errors), "No run is in error.")
+    in_error = words.listing("Evidence in error", facts.errors, facts.error_count)
+    yield from _section(in_error, words.errors_table(facts.errors), "No run is in error.")
 
 
 def _runs(facts: ReportFacts) -> words.Table:

@@ -55,10 +55,15 @@ def tiles(facts: ReportFacts) -> list[tuple[str, str]]:
     unpriced = UNKNOWN if facts.unpriced_runs is None else f"{facts.unpriced_runs:,}"
     found += [
         (unpriced, f"{plural(facts.unpriced_runs or 0, 'run')} without a known price"),
-        (str(len(facts.incidents)), f"{plural(len(facts.incidents), 'incident')} open now"),
-        (str(len(facts.permissions)), f"{plural(len(facts.permissions), 'permission')} pending now"),
+        (f"{facts.incident_count:,}", f"{plural(facts.incident_count, 'incident')} open now"),
+        (f"{facts.permission_count:,}", f"{plural(facts.permission_count, 'permission')} pending now"),
     ]
     return found
+
+
+def listing(heading: str, listed: Sequence[object], count: int) -> str:
+    """Return the heading of a list, with how many there are where it does not hold all of them."""
+    return heading if len(listed) == count else f"{heading}, the newest {len(listed):,} of {count:,}"
 
 
 def amount(value: float | None, currency: str | None) -> str:

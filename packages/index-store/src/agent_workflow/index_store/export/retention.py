@@ -11,6 +11,9 @@ MAXIMUM_RETAIN_DAYS = 36_500
 LONGEST_PAUSE = timedelta(days=31)
 """Between what a host last told of its clock and an export with a rule; more is taken for a clock that is set ahead."""
 
+_ADJUSTED = timedelta(days=1)
+"""By so much a clock may have been set back since, without anybody having been wrong."""
+
 
 def check_retain_days(days: int | None) -> None:
     """Refuse a number of days that cannot be kept.
@@ -47,7 +50,7 @@ def kept_since(store: Store, before: Manifest | None, retain_days: int | None, n
         )
     if retain_days is None:
         return earlier
-    told = _last_told(store, before)
+    told = _last_told(store, before, now)
     if told is not None and now - told > LONGEST_PAUSE:
         raise ImplausibleClock(
             f"the clock says {now.date().isoformat()}, but host {before.host} has told nothing since "
@@ -58,10 +61,12 @@ def kept_since(store: Store, before: Manifest | None, retain_days: int | None, n
     return since if earlier is None else max(since, earlier)
 
 
-def _last_told(store: Store, before: Manifest) -> datetime | None:
-    """Return the latest time that a host is known to have had: of its evidence, or when it last exported."""
-    days = [part.day for part in before.parts if part.day != NO_DAY]
-    told = [datetime(day.year, day.month, day.day, tzinfo=UTC) for day in days]
+def _last_told(store: Store, before: Manifest, now: datetime) -> datetime | None:
+    """Return the latest time that a host is known to have had: of its evidence, or when it last exported.
+
+    A time that is to come tells of another clock, not of this one.
+    """
+    told = [datetime(part.day.year, part.day.month, part.day.day, tzinfo=UTC) for part in before.parts]
     if (noted := exported_at(store, before.host)) is not None:
         told.append(noted)
-    return max(told, default=None)
+    return max((one for one in told if one.date() != NO_DAY and one <= now + _ADJUSTED), default=None)

@@ -1,7 +1,7 @@
 """Whether a dataset is what its manifests say: each file there, of its size and, when asked, of its digest."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ class FleetVerification:
 
     dataset: str
     full: bool
-    hosts: dict[str, int | None]
+    hosts: Mapping[str, int | None]
     faults: tuple[DatasetFault, ...]
 
     @property
