@@ -1,5 +1,6 @@
 """A repository's first steps: init, the example workflow, and the recipes that look at it."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -109,3 +110,12 @@ def test_every_recipe_and_command_has_words(started: Project) -> None:
     assert all(
         word in helped for word in ("sessions", "phases", "events", "tail", "procs", "kill", "rebuild", "archive")
     )
+
+
+@pytest.mark.parametrize("words", [("init", "--json"), ("--json", "init")], ids=" ".join)
+def test_init_is_one_document_where_one_is_asked_for(words: tuple[str, ...], started: Project) -> None:
+    """In front of the command and behind it."""
+    document = json.loads(started.cli(*words).out)
+
+    assert "agent-workflow/init/v1" == document["schema"]
+    assert {"kept"} == {file["outcome"] for file in document["files"]}

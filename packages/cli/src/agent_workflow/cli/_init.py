@@ -1,33 +1,34 @@
 """``agent-workflow init``: everything a repository needs to record its first workflow."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from agent_workflow.cli._call import AsJson, Call
+from agent_workflow.cli._output import say, show_document
+
 
 def init_command(
+    context: typer.Context,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Put a configuration, prompts, an example workflow and recipes into the current repository."""
     from agent_workflow.tracer.starter import write_starter
 
+    call = Call.of(context, as_json, None)
     root = _repository(Path.cwd())
-    try:
-        files = write_starter(root, force=force)
-    except OSError as error:
-        sys.stderr.write(f"agent-workflow: {error.filename}: {error.strerror}; check its permissions\n")
-        raise typer.Exit(1) from error
-    if as_json:
+    files = write_starter(root, force=force)
+    if call.as_json:
         content = [{"path": str(file.path), "outcome": file.outcome} for file in files]
-        sys.stdout.write(json.dumps({"schema": "agent-workflow/init/v1", "root": str(root), "files": content}) + "\n")
+        show_document({"schema": "agent-workflow/init/v1", "root": str(root), "files": content})
         return
-    for file in files:
-        sys.stdout.write(f"{file.outcome:<11}  {file.path.relative_to(root)}\n")
-    sys.stdout.write('\nTry: python3 adws/adw_example.py "Add a greeting", then agent-workflow trace sessions\n')
+    say(
+        *(f"{file.outcome:<11}  {file.path.relative_to(root)}" for file in files),
+        "",
+        'Try: python3 adws/adw_example.py "Add a greeting", then agent-workflow trace sessions',
+    )
 
 
 def _repository(start: Path) -> Path:
