@@ -28,7 +28,7 @@ help: ## list the targets
 
 demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing of yours is touched
 	@$(AGAIN) $(UV) sync --frozen --inexact --no-dev
-	@$(UV) run --no-sync agent-workflow demo $(ARGS)
+	@$${UV_PROJECT_ENVIRONMENT:-.venv}/bin/agent-workflow demo $(ARGS)
 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
 	@$(SYNC)

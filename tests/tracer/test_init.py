@@ -96,6 +96,7 @@ def test_repeating_init_keeps_what_is_there(started: Project) -> None:
     started.cli("init", "--force")
 
     assert "written" not in again.out
+    assert f"Try: {sys.executable} adws/adw_example.py" in again.out  # the python3 on this PATH is a script
     assert "mine" in kept
     assert "mine" not in (started.root / "justfile").read_text()
     assert 1 == (started.root / ".gitignore").read_text().count("adws/adw_data/")

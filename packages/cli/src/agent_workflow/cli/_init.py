@@ -1,5 +1,8 @@
 """``agent-workflow init``: everything a repository needs to record its first workflow."""
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,8 +30,15 @@ def init_command(
     say(
         *(f"{file.outcome:<11}  {file.path.relative_to(root)}" for file in files),
         "",
-        'Try: python3 adws/adw_example.py "Add a greeting", then agent-workflow trace sessions',
+        f'Try: {_python()} adws/adw_example.py "Add a greeting", then agent-workflow trace sessions',
     )
+
+
+def _python() -> str:
+    """Name a Python that has the tracer as it is typed: the one that runs this, in short where that finds it."""
+    here = Path(sys.executable)
+    found = shutil.which("python3")
+    return "python3" if found is not None and Path(found).parent == here.parent else shlex.quote(str(here))
 
 
 def _repository(start: Path) -> Path:
