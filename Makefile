@@ -24,7 +24,7 @@ ARGS ?=
 .NOTPARALLEL:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name words; do printf '  make %-12s %s\n' "$$name" "$$words"; done
 
 demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing of yours is touched
 	@$(AGAIN) $(UV) sync --frozen --inexact --no-dev
