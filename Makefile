@@ -27,7 +27,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name words; do printf '  make %-12s %s\n' "$$name" "$$words"; done
 
 demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing of yours is touched
-	@$(AGAIN) $(UV) sync --frozen --inexact --no-dev
+	@$(AGAIN) $(RUN) --no-dev true
 	@$${UV_PROJECT_ENVIRONMENT:-.venv}/bin/agent-workflow demo $(ARGS)
 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
