@@ -196,17 +196,22 @@ def test_process_of_another_user(project: Project, sleeper: subprocess.Popen[byt
 
 @pytest.mark.skipif(not Path("/bin/ps").exists(), reason="there is no ps here")
 def test_ps_agrees_with_proc(monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]) -> None:
-    """Where there is no /proc, ps tells the same about a process."""
+    """Where there is no /proc, ps tells the same about a process, in whatever time zone it is asked."""
     by_proc = find(sleeper.pid)
     monkeypatch.setattr("agent_workflow.tracer._processes._has_proc", lambda: False)
 
     by_ps = find(sleeper.pid)
+    with monkeypatch.context() as abroad:
+        abroad.setenv("TZ", "Pacific/Kiritimati")
+        time.tzset()
+        there = find(sleeper.pid)
+    time.tzset()
 
     assert by_proc is not None
     assert by_ps is not None
     assert (by_proc.pid, by_proc.parent, by_proc.command) == (by_ps.pid, by_ps.parent, by_ps.command)
     assert abs(by_proc.started - by_ps.started) < 2
-    assert by_ps == find(sleeper.pid)
+    assert by_ps == there == find(sleeper.pid)
 
 
 def test_a_run_that_ended_is_left_alone(project: Project) -> None:

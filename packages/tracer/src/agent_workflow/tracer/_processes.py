@@ -3,6 +3,7 @@
 Linux: ``/proc``. Elsewhere: one call of ``ps``. A zombie is dead; a process of somebody else is alive.
 """
 
+import calendar
 import contextlib
 import functools
 import os
@@ -158,7 +159,7 @@ def _from_ps(selection: list[str]) -> Iterator[Process]:
         capture_output=True,
         check=False,
         timeout=30,
-        env={"LC_ALL": "C", "PATH": "/bin:/usr/bin"},
+        env={"LC_ALL": "C", "PATH": "/bin:/usr/bin", "TZ": "UTC0"},  # a start stays the same in another zone
     )
     for line in result.stdout.decode("utf-8", "replace").split("\n"):
         words = line.split(None, 8)
@@ -170,6 +171,6 @@ def _from_ps(selection: list[str]) -> Iterator[Process]:
             parent=int(words[1]),
             is_zombie=words[2].startswith("Z"),
             start_marker=f"ps:{started}",
-            started=time.mktime(time.strptime(started)),
+            started=calendar.timegm(time.strptime(started)),
             command=words[8].rstrip(),
         )
