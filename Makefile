@@ -14,7 +14,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo .tools/bin/uv)
 RUN := $(UV) run --frozen
 # What fetches is tried twice; a test or a check never is.
 AGAIN := scripts/again
-SYNC := $(AGAIN) $(UV) sync --frozen --inexact --quiet
+FETCH := $(AGAIN) $(RUN)
 
 PACKAGES := $(notdir $(wildcard packages/*))
 ARGS ?=
@@ -24,33 +24,33 @@ ARGS ?=
 .NOTPARALLEL:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name words; do printf '  make %-12s %s\n' "$$name" "$$words"; done
 
 demo: $(UV) ## the whole chain in a scratch folder: no key, no network, nothing of yours is touched
-	@$(AGAIN) $(UV) sync --frozen --inexact --no-dev
-	@$(UV) run --no-sync agent-workflow demo $(ARGS)
+	@$(FETCH) --no-dev true
+	@$${UV_PROJECT_ENVIRONMENT:-.venv}/bin/agent-workflow demo $(ARGS)
 
 test: $(UV) ## the whole test suite; ARGS="-k words" for a part of it
-	@$(SYNC)
+	@$(FETCH) true
 	@$(RUN) pytest -n auto --dist worksteal $(ARGS)
 
 engines: $(UV) ## Spark (needs Java) and chDB from PyPI into .tools, and the tests that let them read an exported dataset
-	@UV_PROJECT_ENVIRONMENT=.tools/engines $(SYNC) --group engines
+	@UV_PROJECT_ENVIRONMENT=.tools/engines $(FETCH) --group engines true
 	@UV_PROJECT_ENVIRONMENT=.tools/engines $(RUN) --group engines pytest -m engines tests/fleet $(ARGS)
 
 pi: $(UV) ## the real pi, from npm into .tools, for the tests that drive a real agent
-	@$(SYNC)
+	@$(FETCH) true
 	@UV=$(UV) tests/tracer/install-pi
 
 agents: $(UV) ## the real Claude Code, Codex, gemini-cli and opencode as well, for the same tests
-	@$(SYNC)
+	@$(FETCH) true
 	@UV=$(UV) tests/tracer/install-agents
 
 phoenix: $(UV) ## Phoenix, a collector, from PyPI into .tools, for the test that sends it traces
 	@UV=$(UV) tests/integrations/install-phoenix
 
 check: $(UV) ## lint, format, types, import contract, lock file
-	@$(SYNC)
+	@$(FETCH) true
 	@$(AGAIN) $(UV) lock --check
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check

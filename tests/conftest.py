@@ -15,3 +15,12 @@ def signals_are_not_ignored() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def the_callers_terminal_is_left_out() -> Iterator[None]:
+    """Let no exported width and no wish for colours decide how an answer looks."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"):
+            patch.delenv(name, raising=False)
+        yield

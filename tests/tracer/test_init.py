@@ -1,5 +1,6 @@
 """A repository's first steps: init, the example workflow, and the recipes that look at it."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -95,6 +96,7 @@ def test_repeating_init_keeps_what_is_there(started: Project) -> None:
     started.cli("init", "--force")
 
     assert "written" not in again.out
+    assert f"Try: {sys.executable} adws/adw_example.py" in again.out  # the python3 on this PATH is a script
     assert "mine" in kept
     assert "mine" not in (started.root / "justfile").read_text()
     assert 1 == (started.root / ".gitignore").read_text().count("adws/adw_data/")
@@ -109,3 +111,12 @@ def test_every_recipe_and_command_has_words(started: Project) -> None:
     assert all(
         word in helped for word in ("sessions", "phases", "events", "tail", "procs", "kill", "rebuild", "archive")
     )
+
+
+@pytest.mark.parametrize("words", [("init", "--json"), ("--json", "init")], ids=" ".join)
+def test_init_is_one_document_where_one_is_asked_for(words: tuple[str, ...], started: Project) -> None:
+    """In front of the command and behind it."""
+    document = json.loads(started.cli(*words).out)
+
+    assert "agent-workflow/init/v1" == document["schema"]
+    assert {"kept"} == {file["outcome"] for file in document["files"]}

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,10 +63,11 @@ def test_one_incident_and_its_remediation(told: Any) -> None:
 
 
 def test_the_demo_tells_its_story(tmp_path: Path, cli: "CommandLine") -> None:
-    """The demo ends well: a forged digit is named by file, and is mended at the end."""
-    answer = cli.run("demo", "--dir", str(tmp_path / "demo"))
+    """The demo ends well: a forged digit is named by file, and is mended at the end. What PATH lacks is shown."""
+    answer = cli.run("demo", "--dir", str(tmp_path / "demo"), PATH="/usr/bin:/bin")
 
     assert (0, "") == (answer.code, answer.err)
+    assert f"  export PATH={Path(sys.executable).parent}:$PATH" in answer.lines
     assert "$ agent-workflow supervisor once --no-sync-index" in answer.lines
     assert "- farewell.py: is claimed but was not changed" in answer.lines
     assert any("execution-metrics.json: differs from what final-receipt.json seals" in line for line in answer.lines)

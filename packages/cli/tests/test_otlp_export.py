@@ -337,6 +337,7 @@ def test_content_is_redacted_once_more(trace: TraceWriter, cli: "CommandLine", t
         (("--to", "x", "--since", "soon"), 2, "is no time"),
         (("--to", "x", "--since", "1d", "aaaa0001"), 2, "--since has no meaning"),
         (("--to", "x", "nobody"), 1, "no session nobody"),
+        (("--to", __file__), 2, "is no directory"),
         (("--to", "x", "--db", "nothing.db"), 1, "no trace database"),
     ],
 )

@@ -258,7 +258,7 @@ def test_without_proc_a_start_is_compared_as_ps_writes_it(monkeypatch: pytest.Mo
     assert own is not None
     assert own.started is not None
     written, other = (
-        f"ps:{time.strftime('%a %b %d %H:%M:%S %Y', time.localtime(own.started + shift))}" for shift in (0, 60)
+        f"ps:{time.strftime('%a %b %d %H:%M:%S %Y', time.gmtime(own.started + shift))}" for shift in (0, 60)
     )
     table = ProcessTable([own])
 

@@ -5,6 +5,8 @@ import io
 import json
 import os
 import shlex
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -173,14 +175,23 @@ def _opening(repository: Path, root: Path) -> list[str]:
     return [
         *wrapped(text, min(terminal_width(), 100)),
         f"  cd {shlex.quote(str(repository))}",
-        f"  export AGENT_WORKFLOW_STATE_ROOT={shlex.quote(str(root))}",
+        *(f"  {line}" for line in _surroundings(root)),
     ]
+
+
+def _surroundings(root: Path) -> list[str]:
+    """Return what a shell needs so that the commands work as they are shown."""
+    here = Path(sys.executable).parent
+    found = [shutil.which(name) for name in ("agent-workflow", "python3")]
+    is_found = all(path is not None and Path(path).parent == here for path in found)
+    path = [] if is_found else [f"export PATH={shlex.quote(str(here))}:$PATH"]
+    return [*path, f"export AGENT_WORKFLOW_STATE_ROOT={shlex.quote(str(root))}"]
 
 
 def _ending(repository: Path, root: Path) -> list[str]:
     return [
         "Look around:",
-        f"  cd {shlex.quote(str(repository))}; export AGENT_WORKFLOW_STATE_ROOT={shlex.quote(str(root))}",
+        "  " + "; ".join([f"cd {shlex.quote(str(repository))}", *_surroundings(root)]),
         "  agent-workflow ui                          # the same in the browser",
         f"  agent-workflow trace events {project.UNTRUE}",
         f"  agent-workflow index query events --session {project.HUNG}",

@@ -1,5 +1,6 @@
 """Every process of the host, looked at once a cycle; a zombie is dead, what we may not see is alive."""
 
+import calendar
 import contextlib
 import os
 import sys
@@ -187,9 +188,9 @@ def _pids_inside(pid: int) -> list[int]:
 
 
 def _is_start(marker: str, started: float) -> bool:
-    """Tell whether a start, as ``ps`` writes it, is that of a process."""
+    """Tell whether a start, as ``ps`` writes it in UTC, is that of a process."""
     try:
-        return abs(time.mktime(time.strptime(marker.removeprefix("ps:"))) - started) < _PS_SLACK_SECONDS
+        return abs(calendar.timegm(time.strptime(marker.removeprefix("ps:"))) - started) < _PS_SLACK_SECONDS
     except (ValueError, OverflowError):
         return False
 
