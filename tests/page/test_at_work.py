@@ -11,7 +11,6 @@ from page_traces import Trace
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
-PATIENTLY = 60_000
 TELL = """
 window.told = [];
 const Real = window.Notification;
@@ -51,7 +50,7 @@ def end(trace: Trace, status: str) -> None:
 
 def shown(page: Page, word: str) -> None:
     """Wait until the list shows the session with a word."""
-    expect(page.locator(f"[role=row][data-status={word}]")).to_have_count(1, timeout=PATIENTLY)
+    expect(page.locator(f"[role=row][data-status={word}]")).to_have_count(1)
 
 
 def test_a_running_session_is_not_archived_and_the_page_says_why(

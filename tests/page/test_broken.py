@@ -12,7 +12,6 @@ from page_traces import BASE, FOREIGN, Trace, fill
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
-PATIENTLY = 60_000
 """Milliseconds until the page must have noticed; it tries again after at most eight seconds."""
 
 
@@ -76,13 +75,13 @@ BREAKS: dict[str, tuple[Callable[[bytes], bytes | None], str]] = {
 
 def says(page: Page, words: str) -> None:
     """Wait until the page says something about the database."""
-    expect(page.locator("main")).to_contain_text(words, timeout=PATIENTLY)
+    expect(page.locator("main")).to_contain_text(words)
 
 
 def shows_the_session(page: Page) -> None:
     """Wait until the list is there and nothing is said to be wrong."""
-    expect(page.locator("[role=row][data-status]")).to_have_count(1, timeout=PATIENTLY)
-    expect(page.locator(".note")).to_have_count(0, timeout=PATIENTLY)
+    expect(page.locator("[role=row][data-status]")).to_have_count(1)
+    expect(page.locator(".note")).to_have_count(0)
 
 
 @pytest.mark.parametrize("breakage", BREAKS)
@@ -123,7 +122,7 @@ def test_a_trace_says_what_is_wrong_and_recovers(sound: Path, server: Server, lo
 
     put(sound, kept)
 
-    expect(page.get_by_text("The page keeps trying")).to_have_count(0, timeout=PATIENTLY)
+    expect(page.get_by_text("The page keeps trying")).to_have_count(0)
     expect(events).to_have_count(6)
 
 
@@ -137,7 +136,7 @@ def test_a_replaced_database_is_shown_without_a_reload(sound: Path, server: Serv
 
     put(sound, other.path.read_bytes())
 
-    expect(page.get_by_text("bbbb0002").first).to_be_visible(timeout=PATIENTLY)
+    expect(page.get_by_text("bbbb0002").first).to_be_visible()
     expect(page.get_by_text("aaaa0001")).to_have_count(0)
 
 
@@ -162,7 +161,7 @@ def test_a_locked_database_is_told_and_read_when_it_is_free(sound: Path, server:
 
     holder.execute("COMMIT")
     holder.close()
-    expect(page.get_by_text("Another request")).to_be_visible(timeout=PATIENTLY)
+    expect(page.get_by_text("Another request")).to_be_visible()
     shows_the_session(page)
 
 
@@ -172,11 +171,11 @@ def test_the_page_says_that_the_server_is_away_and_recovers(sound: Path, server:
     shows_the_session(page)
 
     server.stop()
-    expect(page.locator(".banner")).to_contain_text("The server has not answered since", timeout=PATIENTLY)
+    expect(page.locator(".banner")).to_contain_text("The server has not answered since")
     expect(page.locator("[role=row][data-status]")).to_have_count(1)
 
     server.start()
-    expect(page.locator(".banner")).to_have_count(0, timeout=PATIENTLY)
+    expect(page.locator(".banner")).to_have_count(0)
     expect(page.locator(".pulse")).to_contain_text("up to date")
     shows_the_session(page)
 
@@ -207,7 +206,7 @@ def test_a_read_only_mount_is_shown_and_what_cannot_be_kept_is_told(
 
     page.get_by_role("button", name="archive aaaa0001").click()
 
-    expect(page.locator(".said")).to_contain_text("aaaa0001: ", timeout=PATIENTLY)
+    expect(page.locator(".said")).to_contain_text("aaaa0001: ")
     expect(page.locator("[role=row][data-status]")).to_have_count(1)
     page.goto(f"{server.address}#/s/aaaa0001")
     expect(page.locator(".event-row .row-link")).to_have_count(6)
@@ -251,7 +250,7 @@ def test_a_status_of_another_writer_is_shown_as_it_is(tmp_path: Path, serving: S
     server = serving(trace.path)
     page = look.open(server.address)
     rows = page.locator("[role=row][data-status]")
-    expect(rows).to_have_count(len(WORDS), timeout=PATIENTLY)
+    expect(rows).to_have_count(len(WORDS))
     for number, word in enumerate(WORDS):
         shown = word or "unknown"
         expect(rows.filter(has_text=f"aaaa000{number}").locator(".c-status")).to_contain_text(shown)

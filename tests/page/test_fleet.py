@@ -61,6 +61,16 @@ def test_runs_are_walked_with_the_keyboard(look: Looker, served: str) -> None:
     expect(page).to_have_url(re.compile("#/fleet/run/"))
 
 
+def test_the_keyboard_goes_on_from_the_row_that_has_the_focus(look: Looker, served: str) -> None:
+    """However the focus came there: by Tab, by a click, or with runs that came in above it."""
+    page = look.open(f"{served}#/fleet/runs")
+    page.locator('[data-run="3"] a').first.focus()
+
+    page.keyboard.press("j")
+
+    expect(page.locator('[data-run="4"] a').first).to_be_focused()
+
+
 def test_a_workflow_is_a_graph_and_a_table(look: Looker, served: str) -> None:
     """Nodes stand right of what they wait for; one leads to its run."""
     page = look.open(f"{served}#/fleet/workflows/nightly")

@@ -244,6 +244,40 @@ def test_joiners_are_kept_where_they_make_the_sign(page: Page, text: str, shown:
     assert (shown or text) == ask(page, "core/text.js", "return it.visible(value);", text)
 
 
+POLLED = """
+const told = [];
+let answer;
+const read = () => new Promise((resolve) => { told.push("asked"); answer = resolve; });
+const poller = it.startPolling(read, () => told.push("read"));
+value.forEach((step) => step === "now" && poller.now());
+answer(60_000);
+await new Promise((resolve) => setTimeout(resolve));
+poller.stop();
+return told;
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [([], ["asked", "read"]), (["now"], ["asked", "read", "asked"]), (["now", "now"], ["asked", "read", "asked"])],
+)
+def test_who_wants_a_fresh_answer_gets_one_that_was_asked_for_afterwards(
+    page: Page, steps: list[str], told: list[str]
+) -> None:
+    """A call under way may bring what was before; it is made again when it has ended, and never beside it."""
+    assert told == ask(page, "core/polling.js", POLLED, steps)
+
+
+@pytest.mark.parametrize("most", range(2, 9))
+def test_a_cut_text_holds_no_half_of_a_character(page: Page, most: int) -> None:
+    """What would be shown as a replacement character is left out."""
+    body = "return [it.oneLine(value.text, value.most), it.limited(value.text, value.most)]"
+    line, limited = ask(page, "core/text.js", body, {"text": "\U0001f600" * 50, "most": most})
+
+    assert "\U0001f600" * ((most - 1) // 2) + "…" == line
+    assert limited.startswith("\U0001f600" * (most // 2) + " … (100 characters)")
+
+
 def test_an_address_keeps_a_question_mark_in_its_query(page: Page) -> None:
     """As somebody may type it."""
     found = ask(

@@ -36,7 +36,7 @@ def test_stalled_agent_is_interrupted(host: Host) -> None:
 
     stall(host, interrupt=True)
 
-    assert -signal.SIGINT == run.executor.wait(timeout=30)
+    assert -signal.SIGINT == run.executor.wait(timeout=60)
     assert run.runner.poll() is None
     assert [("interrupt-stalled/v1", "intended"), ("interrupt-stalled/v1", "applied")] == outcomes(run)
     details = run.records("remediation-events.jsonl")[-1]["details"]
@@ -59,7 +59,7 @@ def test_stalled_group_is_terminated(host: Host) -> None:
     try:
         stall(host, terminate=True)
 
-        assert -signal.SIGTERM == agent.wait(timeout=30)
+        assert -signal.SIGTERM == agent.wait(timeout=60)
         signalled = run.records("remediation-events.jsonl")[-1]["details"]["signalled"]
         assert {inside.pid, agent.pid} == set(signalled)
         assert (None, True) == (run.runner.poll(), outside.is_running())

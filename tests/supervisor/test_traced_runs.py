@@ -56,7 +56,7 @@ def test_busy_silent_tool_is_no_stall(host: Host, project: Project) -> None:
     for _ in range(5):
         report = host.look(700)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
 
     assert [] == said(host)
     assert ["working"] == [health.condition for health in report.health]
@@ -93,7 +93,7 @@ def test_killed_workflow_is_closed_with_its_incident_in_the_seal(host: Host, pro
     process = start_hung(project)
     host.look()
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     wait_for(lambda: [row["ended_at"] for row in project.rows("processes", "run1")] and not _agents_alive(project))
 
     done = command(host.root, "supervisor", "once")
@@ -147,7 +147,7 @@ def test_supervisors_that_are_killed_one_after_the_other(host: Host, project: Pr
     process = start_hung(project)
     host.look()
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     wait_for(lambda: not _agents_alive(project))
     mortal = Path(__file__).with_name("lab") / "mortal_supervisor.py"
     for number in range(40):
@@ -175,7 +175,7 @@ def test_nothing_of_a_run_is_copied(host: Host, project: Project) -> None:
     process = start_hung(project, "touch started; echo PLANTED-ARGUMENT-4711; sleep 3600")
     printed = command(host.root, "supervisor", "once")
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     wait_for(lambda: not _agents_alive(project))
     printed_json = command(host.root, "supervisor", "once", "--json")
 

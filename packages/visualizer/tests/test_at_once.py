@@ -56,6 +56,20 @@ def test_the_same_poll_again_reads_no_event(database: Database) -> None:
         assert ["PRAGMA data_version"] == statements
 
 
+def test_a_new_poll_is_one_statement(database: Database) -> None:
+    """Generation, anchor and events come from one state of the database, and with one lock."""
+    asked = PageRequest(SESSION, Cursor(3))
+    event_page_at_once(database, PageRequest(SESSION))
+    source = database.at_once._quick.source  # type: ignore[union-attr]  # it was just prepared
+    statements: list[str] = []
+    source._connection.set_trace_callback(statements.append)
+
+    ids(database, asked)
+    source._connection.set_trace_callback(None)
+
+    assert ["PRAGMA", "SELECT"] == [statement.split()[0] for statement in statements]
+
+
 def test_many_that_prepare_at_once_open_one_connection(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another one would be lost, and open for as long as the server lives."""
     opened: list[TraceSource] = []

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
@@ -153,6 +154,27 @@ def test_rows_that_were_renumbered_reset_the_reader(trace: Trace, client: TestCl
     assert sorted(written) == sorted(page.events)
     assert len(written) == len(page.events)
     assert 1 == page.resets
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_numbers_for_ids_of_events_do_not_reset_the_reader(is_indexed: bool, trace: Trace, client: TestClient) -> None:
+    """A foreign writer may count its events: the anchor that comes back is a text, and means the number."""
+    columns = [row[1] for row in trace.connection.execute("PRAGMA table_info(events)")]
+    listed = ", ".join(f"{name} INTEGER" if name == "event_id" else name for name in columns)
+    trace.connection.execute("DROP TABLE events")
+    trace.connection.execute(f"CREATE TABLE events ({listed})")
+    if is_indexed:  # then polls go the short way
+        trace.connection.execute("CREATE INDEX events_by_session ON events (adw_id)")
+    trace.session("aaaa0001")
+    for number in (11, 12, 13):
+        trace.connection.execute("INSERT INTO events (event_id, adw_id, type) VALUES (?, 'aaaa0001', 'log')", (number,))
+    page = Page(client, "aaaa0001")
+
+    for _ in range(3):
+        page.poll()
+
+    assert 0 == page.resets
+    assert 3 == len(page.events)
 
 
 def test_vacuum_loses_nothing(trace: Trace, client: TestClient) -> None:

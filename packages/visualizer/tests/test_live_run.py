@@ -71,7 +71,7 @@ def test_a_run_is_followed_from_its_beginning_to_its_end(repository: Path, serve
         while run.stdout.readable() and "counted" not in run.stdout.readline():
             page.poll()
         states = [row["state"] for row in client.get("/api/sessions/feed0042/processes").json()]
-        run.communicate("go on\n", timeout=30)
+        run.communicate("go on\n", timeout=60)
     finally:
         run.kill()
         run.wait()

@@ -32,7 +32,7 @@ class Running:
 
     def get(self, path: str) -> tuple[int, bytes]:
         """Ask over a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("GET", path)
             reply = connection.getresponse()
@@ -45,7 +45,7 @@ class Running:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         try:
-            return self.process.wait(timeout=20)
+            return self.process.wait(timeout=60)
         finally:
             self.process.kill()
             if self.process.stderr is not None:

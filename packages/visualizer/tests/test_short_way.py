@@ -139,15 +139,60 @@ def test_a_locked_database_does_not_hold_the_loop(ours: Trace, client: TestClien
     assert 200 == client.get(ADDRESS).status_code
 
 
-@pytest.mark.parametrize("query", ["after=x", "after=-1", "limit=abc", "after=99999999999999999999", "after=1&after=2"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "after=x",
+        "after=-1",
+        "limit=abc",
+        "after=1&limit=abc",
+        "limit=abc&limit=",
+        "after=99999999999999999999",
+        "after",
+    ],
+)
 def test_mistakes_are_left_to_the_documented_route(
     query: str, ours: Trace, client: TestClient, taken: list[str]
 ) -> None:
     """It says what is wrong."""
+    both(client)
+    taken.clear()
+
     reply = client.get(f"{ADDRESS}?{query}")
 
     assert [] == taken
-    assert (400 if query != "after=1&after=2" else 200) == reply.status_code
+    assert ("malformed", 400) == (reply.json()["problem"], reply.status_code)
+
+
+@pytest.mark.parametrize("query", ["anchor=evt%5F1", "anchor=a+b", "after=1&&limit=2", "after=1&q=text", "newest=true"])
+def test_what_is_not_plain_is_left_to_the_documented_route(
+    query: str, ours: Trace, client: TestClient, taken: list[str]
+) -> None:
+    """Encoded, oddly joined, narrowed: only that route reads it."""
+    ours.events("aaaa0001", 3)
+    both(client)
+    taken.clear()
+
+    reply = client.get(f"{ADDRESS}?{query}")
+
+    assert [] == taken
+    assert 200 == reply.status_code
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=2&after=1", "after=1&limit=5&limit=2", "generation=&after=1&anchor=&limit=2", "limit=2&"]
+)
+def test_plain_parameters_may_come_in_any_order(query: str, ours: Trace, client: TestClient, taken: list[str]) -> None:
+    """Of one that comes twice both ways take the last."""
+    ours.events("aaaa0001", 4)
+    both(client)
+    taken.clear()
+
+    short = client.get(f"{ADDRESS}?{query}")
+    documented = client.get(f"{ADDRESS}?{query.removesuffix('&')}&q=")
+
+    assert 1 == len(taken)
+    assert documented.json() == short.json()
 
 
 def test_several_databases_are_polled_by_their_names(ours: Trace, tmp_path: Any, serve: Any) -> None:

@@ -289,10 +289,10 @@ class DemoProject:
             if process.poll() is None:
                 process.terminate()
                 try:
-                    process.wait(timeout=20)
+                    process.wait(timeout=60)
                 except subprocess.TimeoutExpired:
                     process.kill()
-                    process.wait(timeout=20)
+                    process.wait(timeout=60)
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:

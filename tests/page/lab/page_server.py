@@ -1,17 +1,19 @@
 """The page's server as a process of its own, and the browser that looks at it."""
 
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
+import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+expect.set_options(timeout=60_000)  # a busy machine may take its time; nothing here is judged by the clock
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -27,19 +29,12 @@ def chromium_path() -> str | None:
     return None
 
 
-def free_port() -> int:
-    """Find a port that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 class Server:
-    """``python -m agent_workflow.visualizer`` on a port of its own."""
+    """``python -m agent_workflow.visualizer`` on a port that the system chooses, the same one when it starts again."""
 
-    def __init__(self, databases: list[Path], state_root: Path, home: Path, port: int | None = None) -> None:
-        self.port = port or free_port()
-        self._command = [sys.executable, "-m", "agent_workflow.visualizer", "--port", str(self.port)]
+    def __init__(self, databases: list[Path], state_root: Path, home: Path) -> None:
+        self.port = 0
+        self._command = [sys.executable, "-m", "agent_workflow.visualizer"]
         for database in databases:
             self._command += ["--db", str(database)]
         self._command += ["--state-root", str(state_root)]
@@ -53,32 +48,33 @@ class Server:
         return f"http://127.0.0.1:{self.port}/"
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it; once it has told its address it answers. What it tells later goes to a file: a pipe would fill."""
         environment = {**os.environ, "XDG_STATE_HOME": str(self._home)}
-        self._process = subprocess.Popen(self._command, env=environment, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                with urllib.request.urlopen(f"{self.address}api/projects", timeout=2):
+        with tempfile.NamedTemporaryFile("r", prefix="page-server-") as told:
+            command = [*self._command, "--port", str(self.port)]
+            with open(told.name, "w") as writing:  # noqa: PTH123 - the same file, to write
+                self._process = subprocess.Popen(command, env=environment, stderr=writing)
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                told.seek(0)
+                if found := re.search(r"http://127\.0\.0\.1:(\d+)/", told.read()):
+                    self.port = int(found[1])
                     return
-            except OSError:
                 if self._process.poll() is not None:
                     break
-                time.sleep(0.05)
-        told = self._process.stderr.read().decode() if self._process.stderr and self._process.poll() is not None else ""
-        raise AssertionError(f"the server did not start: {told}")
+                time.sleep(0.02)
+            told.seek(0)
+            raise AssertionError(f"the server did not start: {told.read()}")
 
     def stop(self) -> None:
         """Stop it."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
             try:
-                self._process.wait(timeout=10)
+                self._process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait(timeout=10)
-            if self._process.stderr is not None:
-                self._process.stderr.close()
+                self._process.wait(timeout=60)
             self._process = None
 
 
@@ -112,7 +108,7 @@ class Looker:
         )
         self._contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: self._heard(message.type, message.text))
         page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
         page.on("requestfailed", lambda request: self._failed(request.url, request.failure))

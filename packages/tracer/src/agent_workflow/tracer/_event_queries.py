@@ -1,7 +1,6 @@
 """Events of one session in pages, by a cursor that notices when rowids have started again."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from agent_workflow.tracer._cutting import CUT_CHARACTERS, cut_payload, shorten_texts
@@ -15,8 +14,7 @@ _CHUNK: Final = 25
 _HUGE_CHARACTERS: Final = 262_144
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
+class EventFilter(NamedTuple):
     """Which events of a session; empty lets every one pass.
 
     Attributes:
@@ -71,7 +69,7 @@ def next_span(source: TraceSource, adw_id: str, cursor: Cursor, wanted: EventFil
     if not source.columns("events"):
         return EventSpan([], 0, "", False, source.generation(), False)
     generation = source.generation()
-    reset = is_void(source, cursor, generation)
+    reset = is_void(cursor, generation, event_at(source, cursor.after))
     after, anchor = (0, "") if reset else (cursor.after, cursor.anchor)
     limit = max(1, min(limit, MAX_EVENTS))
     statement = (
@@ -81,7 +79,8 @@ def next_span(source: TraceSource, adw_id: str, cursor: Cursor, wanted: EventFil
     found = source.tuples(statement, _bound(adw_id, wanted) | {"after": after, "limit": limit})
     rowids = [int(row[0]) for row in found]
     if found:
-        after, anchor = rowids[-1], _anchor(source, rowids[-1])
+        # Of the one row that needs it: rowids stand in the index, and each row of large events is a page of its own.
+        after, anchor = rowids[-1], str(event_at(source, rowids[-1]))
     return EventSpan(rowids, after, anchor, len(found) == limit, generation, reset)
 
 
@@ -97,13 +96,8 @@ def newest_span(source: TraceSource, adw_id: str, before: int | None, wanted: Ev
     edge = before if before is not None else 2**63 - 1
     found = source.tuples(statement, _bound(adw_id, wanted) | {"before": edge, "limit": limit})
     rowids = [int(row[0]) for row in reversed(found)]
-    cursor, anchor = (rowids[-1], _anchor(source, rowids[-1])) if rowids else (0, "")
+    cursor, anchor = (rowids[-1], str(event_at(source, rowids[-1]))) if rowids else (0, "")
     return EventSpan(rowids, cursor, anchor, len(found) == limit, source.generation(), False)
-
-
-def _anchor(source: TraceSource, rowid: int) -> str:
-    # Of the one row that needs it: rowids stand in the index, and each row of large events is a page of its own.
-    return str(source.value("SELECT event_id FROM events WHERE rowid = ?", (rowid,)))
 
 
 def read_span(source: TraceSource, span: EventSpan, *, newest: bool = False) -> tuple[list[Row], EventSpan]:
@@ -169,14 +163,24 @@ def one_event(source: TraceSource, adw_id: str, event_id: str) -> Row:
     raise NoSuchRecord(f"no event {event_id} in session {adw_id}", path=source.path)
 
 
-def is_void(source: TraceSource, cursor: Cursor, generation: str) -> bool:
-    """Tell whether a cursor was made for other rowids than those of now."""
+def is_void(cursor: Cursor, generation: str, seen: object) -> bool:
+    """Tell whether a cursor was made for other rowids than those of now.
+
+    Args:
+        cursor: where the reader stands.
+        generation: of the database.
+        seen: id of the event that is at the cursor now, ``None`` for none.
+    """
     if cursor.generation and cursor.generation != generation:
         return True
-    if not cursor.anchor or cursor.after <= 0:
-        return False
     # VACUUM and merges of other tools renumber rows inside one file and one generation.
-    return bool(source.value("SELECT event_id FROM events WHERE rowid = ?", (cursor.after,)) != cursor.anchor)
+    return bool(cursor.anchor) and cursor.after > 0 and (seen is None or str(seen) != cursor.anchor)
+
+
+def event_at(source: TraceSource, rowid: int) -> str | None:
+    """Read the id of one event, ``None`` where there is none."""
+    found = source.value("SELECT event_id FROM events WHERE rowid = ?", (rowid,))
+    return None if found is None else str(found)
 
 
 def _narrowed(source: TraceSource, wanted: EventFilter) -> str:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Final
 
+from agent_workflow.tracer._event_queries import event_at
 from agent_workflow.tracer._source import TraceSource
 
 _EMPTY: Final = array("q")
@@ -41,7 +42,7 @@ class EventRowids:
 
     def _read_on(self, source: TraceSource) -> None:
         newest = int(source.value("SELECT max(rowid) FROM events") or 0)
-        if self._event_at(source, self._read_to) != self._anchor:  # rows were renumbered
+        if event_at(source, self._read_to) != self._anchor:  # rows were renumbered
             self._by_session.clear()
             self._read_to = 0
         if newest == self._read_to:
@@ -56,8 +57,4 @@ class EventRowids:
                     known = self._by_session[str(adw_id)] = array("q")
                 known.append(rowid)
             read_to = part[-1][0] if part else newest
-        self._read_to, self._anchor = newest, self._event_at(source, newest)
-
-    def _event_at(self, source: TraceSource, rowid: int) -> str | None:
-        found = source.value("SELECT event_id FROM events WHERE rowid = ?", (rowid,))
-        return None if found is None else str(found)
+        self._read_to, self._anchor = newest, event_at(source, newest)

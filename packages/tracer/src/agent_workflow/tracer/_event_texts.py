@@ -27,7 +27,8 @@ _COLUMNS: Final = tuple(TABLES["events"].columns)
 def next_texts(source: TraceSource, adw_id: str, cursor: Cursor, limit: int) -> EventTexts | None:
     """Find and write the events behind a cursor, oldest first.
 
-    Outside of a snapshot a rebuild may come between the generation and the rows: then the next poll notices.
+    The generation and the rows come with one statement, so from one state of the database. Where there is no row, or
+    the cursor is void, there are two: then a rebuild may come between them, and the next poll notices.
 
     Args:
         source: the database.
@@ -43,32 +44,27 @@ def next_texts(source: TraceSource, adw_id: str, cursor: Cursor, limit: int) -> 
     """
     if source.columns("events") != _COLUMNS:
         return None
-    generation, reset = _place(source, cursor)
-    after, anchor = (0, "") if reset else (cursor.after, cursor.anchor)
+    is_ours = bool(source.columns("trace_meta"))
+    after, anchor = cursor.after, cursor.anchor
     try:
-        found = source.tuples(_STATEMENT, (adw_id, after, limit))
+        found = source.tuples(_TEXTS[is_ours], (after, adw_id, limit))
+        named, seen = found[0][3:] if found else source.tuples(_PLACE[is_ours], (after,))[0]
+        generation = str(named or source.generation())
+        reset = is_void(cursor, generation, seen)
+        if reset:
+            after, anchor = 0, ""
+            found = source.tuples(_TEXTS[is_ours], (after, adw_id, limit))
     except TraceReadError as error:
         if "BLOB" in str(error):
             return None
         raise
+    if not found:
+        return EventTexts([], EventSpan([], after, anchor, False, generation, reset))
+    rowids, ids, texts, *_ = map(list, zip(*found, strict=True))
     doubtful = [row[0] for row in found if len(row[2]) > CUT_CHARACTERS or "\\u0000" in row[2]]
-    if doubtful and _is_written_otherwise(source, doubtful, max(len(row[2]) for row in found)):
+    if doubtful and _is_written_otherwise(source, doubtful, max(map(len, texts))):
         return None
-    if found:
-        after, anchor = int(found[-1][0]), str(found[-1][1])
-    span = EventSpan([row[0] for row in found], after, anchor, len(found) == limit, generation, reset)
-    return EventTexts([row[2] for row in found], span)
-
-
-def _place(source: TraceSource, cursor: Cursor) -> tuple[str, bool]:
-    """Name the generation and tell whether the cursor is void; of a trace of ours with one question."""
-    if source.columns("trace_meta"):
-        generation, anchor = source.tuples(_PLACE, (cursor.after,))[0]
-        if generation:
-            is_other = bool(cursor.generation) and cursor.generation != generation
-            return str(generation), is_other or bool(cursor.anchor and cursor.after > 0 and anchor != cursor.anchor)
-    generation = source.generation()
-    return generation, is_void(source, cursor, generation)
+    return EventTexts(texts, EventSpan(rowids, rowids[-1], str(ids[-1]), len(found) == limit, generation, reset))
 
 
 def _is_written_otherwise(source: TraceSource, rowids: list[int], longest: int) -> bool:
@@ -84,14 +80,16 @@ def _object() -> str:
     return f"json_object({listed}, 'payload_cut', json('false'))"
 
 
-_STATEMENT: Final = (
-    f"SELECT rowid, event_id, {_object()} FROM events"  # noqa: S608
-    " WHERE adw_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+_GENERATION: Final = ("NULL", "(SELECT value FROM trace_meta WHERE key = 'generation')")
+"""In a database of another writer, and in one of ours."""
+_SEEN: Final = "(SELECT event_id FROM events WHERE rowid = ?1)"
+_TEXTS: Final = tuple(
+    f"SELECT rowid, event_id, {_object()}, {generation}, {_SEEN} FROM events"  # noqa: S608
+    " WHERE adw_id = ?2 AND rowid > ?1 ORDER BY rowid LIMIT ?3"
+    for generation in _GENERATION
 )
+_PLACE: Final = tuple(f"SELECT {generation}, {_SEEN}" for generation in _GENERATION)
 _OTHERWISE: Final = (
     "SELECT count(*) FROM events WHERE (length(CAST(payload_json AS BLOB)) > ? OR instr(payload_json, char(0)))"
     " AND rowid IN (SELECT value FROM json_each(?))"
-)
-_PLACE: Final = (
-    "SELECT (SELECT value FROM trace_meta WHERE key = 'generation'), (SELECT event_id FROM events WHERE rowid = ?)"
 )

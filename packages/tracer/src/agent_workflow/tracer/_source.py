@@ -163,7 +163,7 @@ class TraceSource:
 
     def data_version(self) -> int:
         """Return a number that changes when another connection has committed."""
-        return int(self.value("PRAGMA data_version") or 0)
+        return int(self.tuples("PRAGMA data_version")[0][0])
 
     def rows(self, statement: str, parameters: Parameters = ()) -> list[Row]:
         """Read rows as dictionaries, with values that JSON can hold.

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from agent_workflow.tracer._clock import parse_time
 from agent_workflow.tracer._errors import TraceReadError
-from agent_workflow.tracer._event_queries import Cursor, is_void
+from agent_workflow.tracer._event_queries import Cursor, event_at, is_void
 from agent_workflow.tracer._session_marks import WENT_WELL, WENT_WELL_IF_JSON
 from agent_workflow.tracer._source import TraceSource
 
@@ -28,7 +28,7 @@ def timeline(source: TraceSource, adw_id: str, cursor: Cursor, limit: int = MAX_
     """
     generation = source.generation()
     has_events = bool(source.columns("events"))
-    reset = has_events and is_void(source, cursor, generation)
+    reset = has_events and is_void(cursor, generation, event_at(source, cursor.after))
     after, anchor = (0, "") if reset else (cursor.after, cursor.anchor)
     found = _rows(source, adw_id, after, limit) if has_events else []
     if found:

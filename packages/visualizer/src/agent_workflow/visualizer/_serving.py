@@ -13,6 +13,7 @@ import uvicorn
 from agent_workflow.visualizer._app import create_app
 from agent_workflow.visualizer._errors import VisualizerError
 from agent_workflow.visualizer._guard import Door, loopback, names_of
+from agent_workflow.visualizer._one_write import OneWriteProtocol
 
 DEFAULT_PORT: Final = 4600
 _LEAST_TOKEN: Final = 16
@@ -71,7 +72,12 @@ def serve(options: ServeOptions, tell: Callable[[str], None]) -> None:
     if options.open_browser:
         webbrowser.open(address)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+        app,
+        http=OneWriteProtocol,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
     )
     uvicorn.Server(config).run(sockets=[listener])
 

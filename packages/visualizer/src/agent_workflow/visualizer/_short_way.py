@@ -10,7 +10,6 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from typing import Final
-from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -27,8 +26,10 @@ from agent_workflow.visualizer._replies import knows
 _PATH: Final = re.compile(
     r"/api(?:/projects/([A-Za-z0-9][A-Za-z0-9_.-]{0,127}))?/sessions/([A-Za-z0-9][A-Za-z0-9_.-]{0,127})/events\Z"
 )
-_NUMBER: Final = re.compile(r"[0-9]{1,18}\Z")
-_NAMES: Final = frozenset({"after", "limit", "generation", "anchor"})
+_QUERY: Final = re.compile(
+    r"(?:(?:after=([0-9]{1,18})|limit=([0-9]{1,18})|generation=([\w.~-]{0,250})|anchor=([\w.~-]{0,250}))(?:&|\Z))*\Z",
+    re.ASCII,
+)
 _LONGEST: Final = 700
 _PARSED: Final = 512
 _THREADS: Final = 4
@@ -90,26 +91,12 @@ def plain_poll(projects: Projects, path: str, query_string: bytes) -> Poll | Non
     Returns:
         The database and what is asked of it; ``None`` for any other request.
     """
-    matched = _PATH.match(path)
-    if matched is None:
-        return None
-    pairs = _pairs(query_string.decode("latin-1"))
-    query = dict(pairs)
-    if len(query) != len(pairs) or not query.keys() <= _NAMES:
-        return None
-    after, limit = query.get("after", "0"), query.get("limit", "500")
-    place = Cursor(0, query.get("generation", ""), query.get("anchor", ""))
-    if not (_NUMBER.match(after) and _NUMBER.match(limit)) or len(place.generation) + len(place.anchor) > 500:
+    place, query = _PATH.match(path), _QUERY.match(query_string.decode("latin-1"))
+    if place is None or query is None:
         return None
     try:
-        database = projects.named(matched[1])
+        database = projects.named(place[1])
     except VisualizerError:
         return None
-    return database, PageRequest(matched[2], place._replace(after=int(after)), limit=int(limit))
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    if "%" in query or "+" in query:
-        return parse_qsl(query, keep_blank_values=True)
-    cut = (part.partition("=") for part in query.split("&") if part)
-    return [(name, value) for name, _, value in cut]
+    after, limit, generation, anchor = query.groups("")
+    return database, PageRequest(place[2], Cursor(int(after or 0), generation, anchor), limit=int(limit or 500))

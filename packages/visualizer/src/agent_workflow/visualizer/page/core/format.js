@@ -68,7 +68,7 @@ export function money(value, currency = "USD") {
   return `${sign}${value.toFixed(value >= 100 ? 2 : 4)}`;
 }
 
-/** Four decimals whatever the size: for columns that must add up by eye. */
+/** Six decimals whatever the size: for columns that must add up by eye. */
 export function exactMoney(value) {
   return value == null ? "unknown" : `$${value.toFixed(6)}`;
 }

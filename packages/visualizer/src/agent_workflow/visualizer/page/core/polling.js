@@ -10,18 +10,20 @@ const RETRY_MS = [1000, 2000, 4000, 8000];
  * Call `read` again and again until stopped.
  * @param {(signal: AbortSignal) => Promise<number>} read resolves to the milliseconds until the next call
  * @param {(error: Error|null) => void} report called after each call: the fault, or null
- * @returns {{stop: () => void, now: () => void}}
+ * @returns {{stop: () => void, now: () => void}} `now` calls at once, or again as soon as the call under way has ended
  */
 export function startPolling(read, report) {
   const abort = new AbortController();
   let timer = 0;
   let busy = false;
+  let again = false;
   let faults = 0;
 
   async function turn() {
     if (busy || abort.signal.aborted) return;
     clearTimeout(timer);
     busy = true;
+    again = false;
     let wait = IDLE_MS;
     try {
       wait = await read(abort.signal);
@@ -35,7 +37,9 @@ export function startPolling(read, report) {
     } finally {
       busy = false;
     }
-    if (!abort.signal.aborted) timer = setTimeout(turn, document.hidden ? Math.max(wait, HIDDEN_MS) : wait);
+    if (abort.signal.aborted) return;
+    if (again) turn();
+    else timer = setTimeout(turn, document.hidden ? Math.max(wait, HIDDEN_MS) : wait);
   }
 
   const seen = () => {
@@ -45,7 +49,10 @@ export function startPolling(read, report) {
   window.addEventListener("online", seen);
   turn();
   return {
-    now: turn,
+    now() {
+      again = busy; // what is being read may be from before the change that somebody wants to see
+      turn();
+    },
     stop() {
       abort.abort();
       clearTimeout(timer);

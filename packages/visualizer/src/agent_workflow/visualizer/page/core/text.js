@@ -36,8 +36,8 @@ function joins(hidden, before, after) {
 /** The same on one line, cut at `most` characters; the whole belongs into a title or a block nearby. */
 export function oneLine(value, most = 200) {
   const text = typeof value === "string" ? value : value == null ? "" : String(value);
-  const line = visible(text.slice(0, most * 4)).replace(/\s+/g, " ").trim();
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  const line = visible(beginning(text, most * 4)).replace(/\s+/g, " ").trim();
+  return line.length > most ? `${beginning(line, most - 1)}…` : line;
 }
 
 /** Parse JSON from the trace; what is no JSON comes back as the text it is. */
@@ -59,7 +59,13 @@ export function listOf(value) {
 /** Text for a heading or a cell: all of it unless it is absurdly long. */
 export function limited(value, most = 2000) {
   const text = typeof value === "string" ? value : value == null ? "" : String(value);
-  return text.length > most ? `${visible(text.slice(0, most))} … (${text.length.toLocaleString("en-US")} characters)` : visible(text);
+  return text.length > most ? `${visible(beginning(text, most))} … (${text.length.toLocaleString("en-US")} characters)` : visible(text);
+}
+
+/** The first characters of a text, without the half of one. */
+function beginning(text, most) {
+  const cut = text.slice(0, most);
+  return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
 }
 
 /** A value as text: strings as they are, everything else as indented JSON. */

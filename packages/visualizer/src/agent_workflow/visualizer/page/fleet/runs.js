@@ -22,6 +22,8 @@ export function Runs({ route }) {
   const rows = data?.rows ?? [];
   const active = useRef(-1);
   const [said, setSaid] = useState("");
+  // The row of the focus, wherever it came from and whatever came in above it.
+  const at = () => Number(document.activeElement?.closest("[data-run]")?.dataset.run ?? active.current);
   const focus = (index) => {
     active.current = Math.max(0, Math.min(rows.length - 1, index));
     const link = document.querySelector(`[data-run="${active.current}"] a`);
@@ -29,12 +31,12 @@ export function Runs({ route }) {
     link?.scrollIntoView({ block: "nearest" });
   };
   const seek = (step) => {
-    for (let index = active.current + step; index >= 0 && index < rows.length; index += step) {
+    for (let index = at() + step; index >= 0 && index < rows.length; index += step) {
       if (rows[index].index_state === "error" || rows[index].durable_status === "failed") return focus(index);
     }
     return setSaid("no further failed run here");
   };
-  useKeys({ j: () => focus(active.current + 1), k: () => focus(active.current - 1), n: () => seek(1), N: () => seek(-1), Home: () => focus(0), End: () => focus(rows.length - 1) });
+  useKeys({ j: () => focus(at() + 1), k: () => focus(at() - 1), n: () => seek(1), N: () => seek(-1), Home: () => focus(0), End: () => focus(rows.length - 1) });
   useEffect(() => {
     active.current = -1;
   }, [offset, JSON.stringify(filters)]);

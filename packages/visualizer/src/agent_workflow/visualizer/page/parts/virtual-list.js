@@ -38,8 +38,9 @@ export function VirtualList({ count, rowHeight, row, keyOf, indexOf, page = fals
   useLayoutEffect(() => {
     const node = box.current;
     if (follow && !page) {
-      own.current.quiet = true;
+      const before = node.scrollTop;
       node.scrollTop = node.scrollHeight;
+      own.current.quiet = node.scrollTop !== before; // no event comes where nothing moved: the next one is the reader's
     } else if (anchor.current?.key && indexOf) {
       const moved = indexOf(anchor.current.key) - anchor.current.index;
       if (moved > 0) (page ? window : node).scrollBy(0, moved * rowHeight);
