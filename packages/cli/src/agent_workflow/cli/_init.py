@@ -1,5 +1,8 @@
 """``agent-workflow init``: everything a repository needs to record its first workflow."""
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +10,6 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._output import say, show_document
-from agent_workflow.cli._terminal_text import printable
 
 
 def init_command(
@@ -25,8 +27,18 @@ def init_command(
         content = [{"path": str(file.path), "outcome": file.outcome} for file in files]
         show_document({"schema": "agent-workflow/init/v1", "root": str(root), "files": content})
         return
-    say(*(f"{file.outcome:<11}  {printable(str(file.path.relative_to(root)))}" for file in files))
-    say("", 'Try: python3 adws/adw_example.py "Add a greeting", then agent-workflow trace sessions')
+    say(
+        *(f"{file.outcome:<11}  {file.path.relative_to(root)}" for file in files),
+        "",
+        f'Try: {_python()} adws/adw_example.py "Add a greeting", then agent-workflow trace sessions',
+    )
+
+
+def _python() -> str:
+    """Name a Python that has the tracer as it is typed: the one that runs this, in short where that finds it."""
+    here = Path(sys.executable)
+    found = shutil.which("python3")
+    return "python3" if found is not None and Path(found).parent == here.parent else shlex.quote(str(here))
 
 
 def _repository(start: Path) -> Path:
