@@ -137,7 +137,7 @@ def test_a_working_directory_that_is_gone_is_said(cli: "CommandLine") -> None:
         ["sh", "-c", script, program, str(gone)], env=cli.environment, capture_output=True, text=True, timeout=240
     )
 
-    assert (1, "agent-workflow: the working directory is gone; change to a folder that exists\n") == (
+    assert (1, "agent-workflow: the working directory is there no more; change to one that exists\n") == (
         done.returncode,
         done.stderr,
     )

@@ -272,14 +272,6 @@ def test_a_file_is_replaced_whole_and_says_the_form(indexed: Path, cli: "Command
     assert ["week.md"] == [path.name for path in folder.iterdir()]
 
 
-def test_a_file_that_cannot_be_written_is_named_as_it_was_given(indexed: Path, cli: "CommandLine") -> None:
-    """Not the one that is written beside it first."""
-    done = cli.run("report", "--to", "nowhere/report.md", "--state-root", str(indexed))
-
-    assert 1 == done.code
-    assert done.err.startswith("agent-workflow: nowhere/report.md: No such file or directory; ")
-
-
 def test_a_pipe_or_a_device_is_written_to_and_stays_what_it_is(
     indexed: Path, cli: "CommandLine", tmp_path: Path
 ) -> None:

@@ -1,10 +1,9 @@
 """What stops a call, as one line and as one document."""
 
-import errno
+import os
 import re
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -128,17 +127,17 @@ def failure_of_call(error: typer.TyperException) -> Failure:
 
 def failure_of_system(error: OSError) -> Failure:
     """Describe what the operating system refused."""
-    if error.filename is None and error.errno == errno.ENOENT and _has_no_working_directory():
-        return Failure("system_error", "the working directory is gone", hint="change to a folder that exists")
+    if isinstance(error, FileNotFoundError) and error.filename is None and _folder_is_gone():
+        return Failure("no_folder", "the working directory is there no more", hint="change to one that exists")
     path = None if error.filename is None else printable(str(error.filename))
     reason = error.strerror or str(error)
     message = reason if path is None else f"{path}: {reason}"
     return Failure("system_error", message, path, "see that it exists, is yours and that its disk has room")
 
 
-def _has_no_working_directory() -> bool:
+def _folder_is_gone() -> bool:
     try:
-        Path.cwd()
+        os.getcwd()  # noqa: PTH109 -- nothing is made of it
     except FileNotFoundError:
         return True
     return False

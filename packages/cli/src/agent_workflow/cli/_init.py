@@ -10,7 +10,6 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._output import say, show_document
-from agent_workflow.cli._terminal_text import printable
 
 
 def init_command(

@@ -80,8 +80,7 @@ def write_report(path: Path, content: str) -> None:
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        error.filename = os.fspath(path)  # nobody has asked for the other
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from error  # the name that was asked for
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode("utf-8", "replace"))

@@ -1,6 +1,5 @@
 """What ``archive`` and ``prune`` tell a person."""
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -81,7 +80,10 @@ def outcome_lines(outcomes: Sequence["PruneOutcome"], receipt: str | None, named
 
 def interrupted_prunes(state_root: Path, named_root: str | None) -> tuple[str, str] | None:
     """Say that prunes were interrupted, and what finishes them; ``None`` where none was, or it cannot be told."""
-    if not os.path.isdir(state_root / "prune-receipts"):  # noqa: PTH112 - the other raises where it may not look
+    try:
+        if not (state_root / "prune-receipts").is_dir():
+            return None
+    except OSError:  # the root is closed to us, which is told elsewhere
         return None
     from agent_workflow.index_store import IndexStoreError
     from agent_workflow.index_store.retention import unfinished_receipts

@@ -5,8 +5,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-_IGNORED: Final = b"adws/adw_data/"
-_NOTE: Final = b"# what agent-workflow records; it can be read with `agent-workflow trace sessions`\n"
+_GITIGNORE: Final = (
+    b"# what agent-workflow records; it can be read with `agent-workflow trace sessions`\nadws/adw_data/\n"
+)
 
 
 class StarterFile(NamedTuple):
@@ -55,10 +56,10 @@ def _put(source: Traversable, target: Path, *, force: bool) -> StarterFile:
 
 
 def _ignore(path: Path) -> StarterFile:
-    """Add a line to what is there, which is whatever its owner wrote: of any encoding, with any ends of lines."""
-    present = path.read_bytes() if path.exists() else b""
-    if _IGNORED in present.splitlines():
+    present = path.read_bytes() if path.exists() else b""  # of any encoding, with line ends of any kind
+    if b"adws/adw_data/" in present.splitlines():
         return StarterFile(path, "kept")
-    with path.open("ab") as file:
-        file.write((b"" if not present or present.endswith(b"\n") else b"\n") + _NOTE + _IGNORED + b"\n")
+    separator = b"" if not present or present.endswith(b"\n") else b"\n"
+    with path.open("ab") as stream:
+        stream.write(separator + _GITIGNORE)
     return StarterFile(path, "extended" if present else "written")
