@@ -47,7 +47,8 @@ _WENT_WELL: Final = (
     " WHEN type <> 'tool_call' THEN NULL"
     # Parsing a huge payload for one flag would cost more than the rest of the page; inside a JSON string the quotes
     # around a key are escaped, so the text can only be found where it is a key. Some writers put a blank behind it.
-    f" WHEN length(payload_json) > {_LARGE} THEN CASE"
+    # Its size in bytes is known; its characters would be counted.
+    f" WHEN length(CAST(payload_json AS BLOB)) > {_LARGE} THEN CASE"
     " WHEN instr(payload_json, '\"ok\": false') OR instr(payload_json, '\"ok\":false') THEN 0"
     " WHEN instr(payload_json, '\"ok\": true') OR instr(payload_json, '\"ok\":true') THEN 1 END"
     " ELSE json_extract(payload_json, '$.ok') END"
