@@ -48,10 +48,10 @@ def test_a_bad_finding_exits_1_with_its_fix(indexed: Path, cli: "CommandLine") -
     """A root that others may write is bad, and the command that mends it is there."""
     indexed.chmod(0o722)
 
-    answer = cli.run("doctor", "--state-root", str(indexed), COLUMNS="200")
+    answer = cli.run("doctor", "--state-root", str(indexed))
 
     assert 1 == answer.code
-    assert f"-> chmod go-w {indexed}" in answer.out
+    assert f"-> chmod go-w {indexed}" in " ".join(answer.out.split())  # a long path has a line of its own
     assert answer.lines[-1].endswith("to mend")
 
 
