@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_workflow.tracer import _linger
 from agent_workflow.tracer._agent_process import AgentProcess
 from agent_workflow.tracer._redaction import Redactor
 
@@ -44,6 +45,19 @@ def test_an_agent_that_closes_its_output_and_stays_is_out_of_time(tmp_path: Path
         assert [b"done"] == [line for line, _ in process.lines(time.monotonic() + 60)]
         with pytest.raises(TimeoutError):
             process.wait(time.monotonic())
+    finally:
+        process.end()
+
+
+def test_an_agent_that_leaves_something_talkative_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has left holds the stream and never falls silent; nobody waits for that."""
+    monkeypatch.setattr(_linger, "_MOST_SECONDS", 0.5)
+    process = start(tmp_path, "while sleep 0.05; do echo again; done & echo done")
+
+    try:
+        assert b"done" in {line for line, _ in process.lines(time.monotonic() + 120)}
+        assert 0 == process.wait()
+        assert process.left_running
     finally:
         process.end()
 

@@ -10,6 +10,7 @@ import typer
 
 from agent_workflow.cli._call import AsJson, Call
 from agent_workflow.cli._output import say, show_document
+from agent_workflow.cli._terminal_text import printable
 
 
 def init_command(

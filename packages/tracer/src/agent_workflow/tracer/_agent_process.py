@@ -19,11 +19,12 @@ from typing import IO, Final
 from agent_workflow.tracer import _clock
 from agent_workflow.tracer._ending import MARK, end_processes, tree_below
 from agent_workflow.tracer._json import MAX_LINE_BYTES
+from agent_workflow.tracer._linger import Linger
 from agent_workflow.tracer._processes import find
 from agent_workflow.tracer._redaction import Redactor
 
 _CHUNK: Final = 1 << 16
-_LINGER_SECONDS: Final = 1.0
+_LEFT_SECONDS: Final = 3.0
 _GRACE_SECONDS: Final = 3.0
 
 
@@ -128,7 +129,7 @@ class AgentProcess:
         # What was started while we looked.
         end_processes(tree_below({self.pid}, self.mark), grace_seconds=0, force=True)
         self._process.wait()
-        self._reader.join(_LINGER_SECONDS * 3)
+        self._reader.join(_LEFT_SECONDS)
 
     def _drain(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - both were asked for as pipes
@@ -143,30 +144,26 @@ class AgentProcess:
             self._queue.put(None)  # whatever happened here, nobody waits for more
 
     def _read_all(self, outgoing: Mapping[IO[bytes], "Lines"]) -> None:
-        quiet_since = time.monotonic()
+        linger: Linger | None = None
         with selectors.DefaultSelector() as selector:
             for pipe in outgoing:
                 selector.register(pipe, selectors.EVENT_READ, pipe)
             while selector.get_map():
+                if linger is None and self._process.poll() is not None:
+                    linger = Linger()
                 ready = selector.select(timeout=0.1)
-                if ready:
-                    quiet_since = time.monotonic()
                 for key, _ in ready:
                     data = os.read(key.fd, _CHUNK)
                     self._take(key.data is self._process.stdout, outgoing[key.data], data)
                     if not data:
                         selector.unregister(key.data)
-                if not ready and self._lingers(quiet_since):
-                    break
+                if linger is not None:
+                    linger.note(something_came=bool(ready), is_held_up=False)
+                    if linger.is_over:  # something below the agent merely holds its pipes open
+                        self.left_running = [process.command for process in tree_below({self.pid}, self.mark)]
+                        break
         for pipe, lines in outgoing.items():
             self._take(pipe is self._process.stdout, lines, b"")
-
-    def _lingers(self, quiet_since: float) -> bool:
-        """Tell whether the agent has gone and something below it merely holds its pipes open."""
-        if self._process.poll() is None or time.monotonic() - quiet_since < _LINGER_SECONDS:
-            return False
-        self.left_running = [process.command for process in tree_below({self.pid}, self.mark)]
-        return True
 
     def _take(self, is_stdout: bool, lines: "Lines", data: bytes) -> None:
         at = _clock.now()

@@ -128,7 +128,7 @@ def _evidence(value: object, root: Path, found: "_Findings") -> tuple[bool, Path
         try:
             folder = root / Path(state_root).expanduser()
         except RuntimeError as error:  # of a user whom nobody knows
-            found.problems.append(f"evidence.state_root: {error}")
+            found.wrong("evidence.state_root", f"evidence.state_root: {error}")
     return publish and len(found.problems) == before, folder
 
 
