@@ -18,6 +18,8 @@ from sample_state import StateRoot
 from agent_workflow.index_store import rebuild, sync
 from agent_workflow.index_store.export import export
 
+pytestmark = pytest.mark.slow
+
 MORTAL = """
 import itertools, json, os, signal, sys
 from pathlib import Path

@@ -15,6 +15,8 @@ from sample_state import StateRoot, digest_of
 
 from agent_workflow.index_store.retention import finish_interrupted, unfinished_receipts
 
+pytestmark = pytest.mark.slow
+
 Record = dict[str, Any]
 
 
