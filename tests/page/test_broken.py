@@ -181,19 +181,12 @@ def test_the_page_says_that_the_server_is_away_and_recovers(sound: Path, server:
 
 
 @pytest.fixture
-def read_only(sound: Path, tmp_path: Path) -> Iterator[Path]:
+def read_only(sound: Path, mount_disk: Callable[[str], Path]) -> Path:
     """Mount a file system read-only with the trace on it, or skip."""
-    place = tmp_path / "mount"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "none", str(place)], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("may not mount a file system here")
-    try:
-        shutil.copy(sound, place / "sssf.db")
-        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
-        yield place / "sssf.db"
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+    place = mount_disk("64m")
+    shutil.copy(sound, place / "sssf.db")
+    subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+    return place / "sssf.db"
 
 
 def test_a_read_only_mount_is_shown_and_what_cannot_be_kept_is_told(

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -185,27 +185,9 @@ def test_the_index_is_synced_once_the_trouble_is_over(indexed: Host) -> None:
     assert [run.name] == [row["session_id"] for row in query(indexed.root, "runs").rows]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a small file system."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=8m,mode=0700", "tmpfs", str(folder)], capture_output=True, text=True
-        )
-    except FileNotFoundError:
-        pytest.skip("there is no mount command here")
-    if mounted.returncode:
-        pytest.skip(f"a small file system cannot be mounted: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk_below_the_index(small_disk: Path, host: Host) -> None:
+def test_a_full_disk_below_the_index(mount_disk: Callable[[str], Path], host: Host) -> None:
     """The index has a full file system of its own; the runs' own has room: the cycle does its work."""
+    small_disk = mount_disk("8m")
     index = host.root / "index"
     index.mkdir(mode=0o700)
     host.settings = replace(host.settings, sync_index=True)

@@ -4,7 +4,7 @@ import json
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -213,21 +213,10 @@ def test_a_state_root_that_cannot_be_trusted(project: Project, fault: str) -> No
     assert not (project.state_root / "runs").exists()
 
 
-@pytest.fixture
-def full_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system that has no room left but for a few small files."""
-    folder = tmp_path / "full"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a small disk here: {mounted.stderr.decode().strip()}")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 @pytest.mark.parametrize("room", range(0, 40, 4))
-def test_a_full_disk_does_not_fail_the_run(project: Project, full_disk: Path, room: int) -> None:
+def test_a_full_disk_does_not_fail_the_run(project: Project, mount_disk: Callable[[str], Path], room: int) -> None:
     """Wherever the room ends, the run succeeds, no seal is wrong, and with room again everything is sealed."""
+    full_disk = mount_disk("64k")
     project.environment["AGENT_WORKFLOW_STATE_ROOT"] = str(full_disk / "state")
     filler = full_disk / "filler"
     filler.write_bytes(b"x" * (60 - room) * 1024)

@@ -23,16 +23,16 @@ HELLO = {
 }  # fmt: skip
 
 
+def start_server(root: Path, cli: "CommandLine") -> subprocess.Popen[str]:
+    """Start a server on a state root, to be spoken to by the line."""
+    pipe = subprocess.PIPE
+    command = [PROGRAM, "mcp", "--state-root", str(root)]
+    return subprocess.Popen(command, env=cli.environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1)
+
+
 def test_a_client_that_is_gone_ends_the_server_quietly(indexed: Path, cli: "CommandLine") -> None:
     """As behind a pipe that is closed: exit 0, and no traceback."""
-    server = subprocess.Popen(
-        [PROGRAM, "mcp", "--state-root", str(indexed)],
-        env=cli.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    server = start_server(indexed, cli)
     assert server.stdout is not None
     assert server.stdin is not None
     assert server.stderr is not None
@@ -48,15 +48,7 @@ def test_a_client_that_is_gone_ends_the_server_quietly(indexed: Path, cli: "Comm
 
 def test_ctrl_c_ends_the_server_whose_input_stays_open(indexed: Path, cli: "CommandLine") -> None:
     """As at a terminal, where a person has tried what it does."""
-    server = subprocess.Popen(
-        [PROGRAM, "mcp", "--state-root", str(indexed)],
-        env=cli.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-    )
+    server = start_server(indexed, cli)
     assert server.stdin is not None
     assert server.stdout is not None
     try:
