@@ -91,7 +91,7 @@ def verify(
 def _verification_lines(report: "FleetVerification") -> list[str]:
     from agent_workflow.cli._facts import fact_lines, fault_lines, stated, text_width
 
-    place, verify_all = shlex.quote(report.dataset), "agent-workflow fleet verify --full"
+    verify_all = f"agent-workflow fleet verify --full --dataset {shlex.quote(report.dataset)}"
     files = counted(sum(count or 0 for count in report.hosts.values()), "file")
     looked = "hashed" if report.full else f"of the right size; not hashed, that is done by: {verify_all}"
     lines = fact_lines(
@@ -105,7 +105,7 @@ def _verification_lines(report: "FleetVerification") -> list[str]:
     if report.faults:
         found = [(fault.path, f"{fault.verdict}: {fault.detail}") for fault in report.faults]
         title = f"{counted(len(found), 'file')} at fault"
-        lines += fault_lines(title, "red", found, f"{verify_all} --json --dataset {place}")
+        lines += fault_lines(title, "red", found, f"{verify_all} --json")
         hosts = ", ".join(sorted({fault.host for fault in report.faults}))
         step = f"remove what is damaged, then export again, with the options as they were, on: {hosts}"
         lines += ["", *wrapped(printable(step), text_width())]
